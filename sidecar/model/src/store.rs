@@ -1,0 +1,1 @@
+//! The models on this machine: list, verify, add, pull.
