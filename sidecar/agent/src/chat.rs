@@ -1,9 +1,10 @@
 //! What a model is to the loop: a conversation that only ever grows.
 
 use codegrep_tree::{Stop, Watch};
+use serde::{Deserialize, Serialize};
 
 /// A tool as the model is told of it.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
@@ -12,7 +13,7 @@ pub struct ToolSpec {
 }
 
 /// What a tool call gave, in the order the calls were made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub tool: String,
     pub text: String,
@@ -20,7 +21,8 @@ pub struct ToolResult {
 
 /// One message of ours. The model's own turns are never pushed: a [`Chat`] keeps the tokens it
 /// sampled, verbatim.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Message {
     /// First, once. `tools` is rendered into the prompt, or sent beside it where the endpoint has
     /// a place of its own for it.
@@ -40,8 +42,9 @@ pub enum Message {
 pub enum Constraint {
     /// Anything.
     Free,
-    /// Between one and `max` tool calls; `grammar` (GBNF, root rule `root`) describes them.
-    Calls { max: usize, grammar: String },
+    /// Between one and `max` tool calls, or the final answer where `or_answer` allows it;
+    /// `grammar` (GBNF, root rule `root`) describes both.
+    Calls { max: usize, or_answer: bool, grammar: String },
     /// The final answer, tools switched off; `schema` is its JSON Schema, `grammar` its GBNF.
     Answer { grammar: String, schema: serde_json::Value },
 }
@@ -71,7 +74,8 @@ pub struct Ask {
 }
 
 /// How a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     /// The model closed its turn, or the grammar was complete.
     Stop,
@@ -80,7 +84,7 @@ pub enum TurnEnd {
 }
 
 /// Tokens a turn cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Prompt tokens new since the last turn.
     pub prompt_new: u32,
@@ -93,6 +97,10 @@ pub struct Usage {
 /// The sampled tokens of a turn, for training.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenTrace {
+    /// The tokens between the turn before and this one: ours, never sampled. With `ids` of every
+    /// turn in order they make the whole stream.
+    pub prompt: Vec<i32>,
+    /// What was sampled, the end marker included where the model set it.
     pub ids: Vec<i32>,
     /// Log-softmax of the raw logits at the temperature, before top-k, top-p and grammar; same
     /// length as `ids`.
@@ -155,7 +163,7 @@ impl ModelError {
 }
 
 /// What answers carry about the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// Short name, such as `qwen2.5-coder-0.5b`.
     pub name: String,
@@ -177,7 +185,8 @@ pub trait Model: Send + Sync {
 pub trait Chat: Send {
     /// Appends messages. May wait to evaluate them until the next turn.
     fn push(&mut self, messages: &[Message]) -> Result<(), ModelError>;
-    /// Samples the next turn and appends it.
+    /// Samples the next turn and appends it. After an error the conversation is as it was before
+    /// the call, so that a turn stopped by a nearer deadline can be asked for again, smaller.
     fn turn(&mut self, ask: &Ask, watch: &Watch) -> Result<Turn, ModelError>;
     /// Log-likelihood (nats, summed over tokens) of each text as the continuation of the next
     /// turn, after `prefix`, which the turn would begin with. Leaves the conversation as it was.

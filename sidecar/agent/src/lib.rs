@@ -5,6 +5,7 @@
 //! [`Chat`], repositories through `codegrep_tree::Tree`. Synchronous: one thread a request.
 
 pub mod chat;
+pub mod render;
 pub mod tools;
 
 pub use chat::{
