@@ -2,7 +2,18 @@
 //!
 //! Knows nothing about agents, models or the wire.
 
-use codegrep_tree::RepoPath;
+mod candidates;
+mod cut;
+mod gate;
+
+use std::time::Duration;
+
+use codegrep_index::IndexStatus;
+use codegrep_tree::{RepoPath, Stop, TreeError};
+
+pub use candidates::{Ranker, candidates};
+pub use cut::cut;
+pub use gate::gate;
 
 /// What kind of line speaks for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,4 +65,29 @@ pub struct Candidate {
 pub enum Verdict {
     Inject { reason: String },
     Abstain { reason: String },
+}
+
+/// What the lexical engine found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// Best first, at most [`Ranker::MAX_CANDIDATES`]; empty when nothing in the repository
+    /// speaks for any file. Each carries at least one line of evidence.
+    pub candidates: Vec<Candidate>,
+    pub index: IndexStatus,
+    /// Time to walk the tree and to build or refresh its index.
+    pub index_time: Duration,
+    pub rank_time: Duration,
+    /// What the user should know: files that could not be read, a text that was cut.
+    pub warnings: Vec<String>,
+}
+
+/// Why there is no ranking.
+#[derive(Debug, thiserror::Error)]
+pub enum RankError {
+    /// Cancelled. A deadline is no error: what was found by then is returned.
+    #[error(transparent)]
+    Stopped(#[from] Stop),
+    /// The repository itself cannot be read.
+    #[error(transparent)]
+    Tree(TreeError),
 }
