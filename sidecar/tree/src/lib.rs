@@ -4,9 +4,17 @@
 //! Knows nothing about indexes, models or the wire. A workspace is hostile: every path is opened
 //! beneath a directory handle, and nothing here runs a program the repository names.
 
+mod disk;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+mod hash;
 mod path;
+mod resolve;
+mod rules;
+mod walk;
 mod watch;
 
+pub use disk::DiskTree;
 pub use path::{PathError, RepoPath};
 pub use watch::{Event, Sink, Stage, Stop, Watch};
 
@@ -49,6 +57,48 @@ impl Listing {
     pub const MAX_WARNINGS: usize = 20;
 }
 
+/// One folder as it lies there, before any ignore rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Folder {
+    /// In no particular order; `.git` is never among them.
+    pub items: Vec<Item>,
+    /// Names that no [`RepoPath`] can hold, made printable, and why.
+    pub unnamed: Vec<(String, PathError)>,
+    /// Whether it is the top of a git repository: rules of folders above do not reach into it.
+    pub is_repository: bool,
+    /// `.gitignore` files from above the tree's root that hold here, outermost first.
+    pub outer_rules: Vec<OuterRules>,
+}
+
+/// An entry of a [`Folder`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub name: String,
+    pub kind: ItemKind,
+}
+
+/// What an [`Item`] is, links not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    /// `size` in bytes; `stamp` as in [`Entry`].
+    File {
+        size: u64,
+        stamp: u64,
+    },
+    Dir,
+    Link,
+    /// A pipe, socket or device.
+    Special,
+}
+
+/// A `.gitignore` that lies above a tree's root, in the git repository that holds the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OuterRules {
+    /// From the folder that holds the `.gitignore` down to the tree's root, such as `packages/app`.
+    pub below: String,
+    pub text: Vec<u8>,
+}
+
 /// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -81,6 +131,12 @@ pub enum TreeError {
     IsDir { path: String },
     #[error("{path}: not a regular file (a pipe, socket or device)")]
     Special { path: String },
+    /// In git's own folder, which holds no files of the repository.
+    #[error("{path}: lies in git's own folder, which is not served")]
+    GitDir { path: String },
+    /// Too large to be handled whole.
+    #[error("{path}: {size} bytes are too many to be read whole")]
+    TooLarge { path: String, size: u64 },
     #[error("{path}: permission denied")]
     Denied { path: String },
     /// The root itself cannot serve; `hint` says what to do.
@@ -95,16 +151,33 @@ pub enum TreeError {
 /// A repository's files at one moment.
 ///
 /// One conformance suite (`sidecar/tree/tests/`) holds for every source: the same repository on
-/// disk, in git objects and under unsaved buffers lists, reads and refuses alike.
+/// disk, in git objects and under unsaved buffers lists, reads and refuses alike. Git's own folder
+/// is refused everywhere.
 pub trait Tree: Send + Sync {
     /// The root as the user knows it, for messages.
     fn name(&self) -> &str;
-    /// The regular files in `scope`, sorted. Symbolic links are not followed and not listed.
-    fn walk(&self, scope: &Scope, watch: &Watch) -> Result<Listing, TreeError>;
+    /// What lies in one folder, ignored and hidden entries too; links in the path are followed
+    /// within the root.
+    fn list(&self, dir: &RepoPath, watch: &Watch) -> Result<Folder, TreeError>;
+    /// The path without links that names the same file or folder.
+    fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError>;
     /// What `path` names; links are followed only within the root.
     fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError>;
     /// The first `limit` bytes of a file. Never blocks on a pipe, never leaves the root.
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Blob, TreeError>;
-    /// Git's id of the file's content as it is now.
-    fn blob_id(&self, path: &RepoPath) -> Result<BlobId, TreeError>;
+    /// Git's id of the file's content as it is now; [`TreeError::TooLarge`] above [`READ_LIMIT`]
+    /// where it would have to be computed.
+    fn blob_id(&self, path: &RepoPath) -> Result<BlobId, TreeError> {
+        let blob = self.read(path, READ_LIMIT)?;
+        if blob.size > blob.bytes.len() as u64 {
+            return Err(TreeError::TooLarge { path: path.to_string(), size: blob.size });
+        }
+        Ok(BlobId::of(&blob.bytes))
+    }
+    /// The regular files in `scope`, sorted by path. Symbolic links are not followed and not
+    /// listed, except that `scope.under` itself may lead through links: its files are then listed
+    /// under the path without links.
+    fn walk(&self, scope: &Scope, watch: &Watch) -> Result<Listing, TreeError> {
+        walk::walk(self, scope, watch)
+    }
 }

@@ -5,23 +5,42 @@ use std::sync::Arc;
 ///
 /// The root itself is the empty path. Holding one proves the *form* only; opening beneath the
 /// root's handle proves the rest.
+///
+/// One text means one path, so whatever a walk printed can be given back: `parse(p.as_str()) == p`.
+/// A backslash separates folders only in a text without any forward slash (what Windows tools
+/// write); beside a forward slash it is part of a name, as in `units/system-a\x2db.slice`. A name
+/// that would be misread on its own (`a\b`, `c:d` in the root) is therefore written with a leading
+/// `./`, the only place where one is kept. On Windows no name holds a backslash.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RepoPath(Arc<str>);
 
 /// Why a text is no path inside a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
+    /// Starts with a slash, a drive or a UNC host.
     #[error("{0}: absolute paths are refused; give a path relative to the repository root")]
     Absolute(String),
+    /// Climbs above the root, read with either separator.
     #[error("{0}: leaves the repository")]
     Escapes(String),
-    #[error("{0:?}: a path may not hold a NUL or control character")]
+    /// Holds a character that ends a line or steers a terminal.
+    #[error("{0:?}: a path may not hold a NUL, control or line-separator character")]
     Control(String),
+    /// Bytes of the text.
     #[error("a path of {0} bytes is too long (4096 at most)")]
     TooLong(usize),
+    /// Bytes that are no text, made printable.
+    #[error("{0}: not UTF-8")]
+    NotUtf8(String),
+    /// One segment that is no name: empty, `.` or with a slash in it.
+    #[error("{0:?}: not a file name")]
+    Name(String),
 }
 
 impl RepoPath {
+    /// The most bytes a path may have, Linux's `PATH_MAX`.
+    pub const MAX_LEN: usize = 4096;
+
     /// The repository's root.
     pub fn root() -> Self {
         Self(Arc::from(""))
@@ -31,19 +50,20 @@ impl RepoPath {
     /// `b`; whatever is absolute, has a drive or UNC prefix, climbs above the root or holds a NUL
     /// is refused.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        if text.len() > 4096 {
+        if text.len() > Self::MAX_LEN {
             return Err(PathError::TooLong(text.len()));
         }
-        if text.chars().any(|c| c.is_control()) {
+        if text.chars().any(breaks_lines) {
             return Err(PathError::Control(text.to_owned()));
         }
-        let text_slashes = text.replace('\\', "/");
-        let drive = text.len() >= 2
-            && text.as_bytes()[1] == b':'
-            && text.as_bytes()[0].is_ascii_alphabetic();
-        if text_slashes.starts_with('/') || drive {
+        if text.starts_with(['/', '\\']) || has_drive(text) {
             return Err(PathError::Absolute(text.to_owned()));
         }
+        let text_slashes = if cfg!(windows) || !text.contains('/') {
+            text.replace('\\', "/")
+        } else {
+            text.to_owned()
+        };
         let mut parts: Vec<&str> = Vec::new();
         for part in text_slashes.split('/') {
             match part {
@@ -53,16 +73,68 @@ impl RepoPath {
                         return Err(PathError::Escapes(text.to_owned()));
                     }
                 }
+                part if climbs(part) => return Err(PathError::Escapes(text.to_owned())),
                 part => parts.push(part),
             }
         }
-        Ok(Self(parts.join("/").into()))
+        Self::from_plain(parts.join("/"))
     }
 
+    /// The entry `name` of this folder. For names that a file system or a git tree gives: nothing
+    /// is normalised, a name that could not be read back is an error.
+    pub fn child(&self, name: &str) -> Result<Self, PathError> {
+        if matches!(name, "" | ".") || name.contains('/') || (cfg!(windows) && name.contains('\\'))
+        {
+            return Err(PathError::Name(name.to_owned()));
+        }
+        if climbs(name) {
+            return Err(PathError::Escapes(name.to_owned()));
+        }
+        if name.chars().any(breaks_lines) {
+            return Err(PathError::Control(name.to_owned()));
+        }
+        Self::from_plain(if self.is_root() {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", self.plain())
+        })
+    }
+
+    /// `below` seen from this folder.
+    pub fn join(&self, below: &RepoPath) -> Result<Self, PathError> {
+        if self.is_root() || below.is_root() {
+            return Ok(if self.is_root() { below.clone() } else { self.clone() });
+        }
+        Self::from_plain(format!("{}/{}", self.plain(), below.plain()))
+    }
+
+    fn from_plain(plain: String) -> Result<Self, PathError> {
+        let misread = has_drive(&plain)
+            || plain.starts_with('\\')
+            || (plain.contains('\\') && !plain.contains('/'));
+        let text = if misread { format!("./{plain}") } else { plain };
+        if text.len() > Self::MAX_LEN {
+            return Err(PathError::TooLong(text.len()));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// The text that names it, in answers as in messages; empty for the root.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
+    /// The segments joined, without the `./` of a name that would be misread.
+    pub(crate) fn plain(&self) -> &str {
+        self.0.strip_prefix("./").unwrap_or(&self.0)
+    }
+
+    /// The names from the root down; none for the root.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.plain().split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// Whether it is the repository's root.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -77,7 +149,9 @@ impl RepoPath {
         if self.is_root() {
             return None;
         }
-        Some(Self(self.0.rsplit_once('/').map_or("", |(dir, _)| dir).into()))
+        let dir = self.plain().rsplit_once('/').map_or("", |(dir, _)| dir);
+        // Shorter than a path that was accepted, so only the `./` can have to come back.
+        Self::from_plain(dir.to_owned()).ok()
     }
 
     /// After the last dot of the file name, as written; `None` for `Makefile` and `.bashrc`.
@@ -87,12 +161,46 @@ impl RepoPath {
 
     /// Whether it is `other` or lies below it.
     pub fn is_under(&self, other: &RepoPath) -> bool {
-        other.is_root()
-            || self
-                .0
-                .strip_prefix(&*other.0)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        self.below(other).is_some()
     }
+
+    /// The path seen from `dir`: empty when it is `dir` itself, `None` when it lies elsewhere.
+    pub fn below(&self, dir: &RepoPath) -> Option<RepoPath> {
+        if dir.is_root() {
+            return Some(self.clone());
+        }
+        let rest = self.plain().strip_prefix(dir.plain())?;
+        if !rest.is_empty() && !rest.starts_with('/') {
+            return None;
+        }
+        Self::from_plain(rest.trim_start_matches('/').to_owned()).ok()
+    }
+
+    /// Whether a segment is `.git`, in any case: git's own folder is no part of a repository's
+    /// files and holds credentials.
+    pub(crate) fn in_git_dir(&self) -> bool {
+        self.segments().any(is_git_dir)
+    }
+}
+
+/// Whether git keeps its own files under this name, on systems that ignore case as well.
+pub(crate) fn is_git_dir(name: &str) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+/// Control characters, and the two separators that some readers end a line at: a name that holds
+/// one can forge lines of whatever prints it.
+fn breaks_lines(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+pub(crate) fn has_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+/// Whether a name climbs for a reader who takes backslashes for separators.
+fn climbs(name: &str) -> bool {
+    name.split('\\').any(|part| part == "..")
 }
 
 impl fmt::Display for RepoPath {

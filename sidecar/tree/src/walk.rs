@@ -1,0 +1,306 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::rules::{Rules, Verdict};
+use crate::{
+    Entry, Folder, Item, ItemKind, Kind, Listing, PathError, RepoPath, Scope, Tree, TreeError,
+    Watch,
+};
+
+/// More of an ignore file than this is not read: patterns are compiled, and a hostile file could
+/// make that slow.
+const RULES_LIMIT: u64 = 256 << 10;
+const MAX_THREADS: usize = 8;
+
+/// The walk of every source: folders come from [`Tree::list`], ignore rules from [`Tree::read`].
+pub(crate) fn walk<T: Tree + ?Sized>(
+    tree: &T,
+    scope: &Scope,
+    watch: &Watch,
+) -> Result<Listing, TreeError> {
+    let walk = Walk { tree, scope, watch, state: Mutex::default(), wake: Condvar::new() };
+    let start = match &scope.under {
+        Some(under) => tree.resolve(under)?,
+        None => RepoPath::root(),
+    };
+    let job = walk.job_at(&start)?;
+    if let Kind::File { .. } = tree.kind(&start)? {
+        let parent = start.parent().unwrap_or_else(RepoPath::root);
+        let items = tree.list(&parent, watch)?.items;
+        let entry =
+            items.into_iter().find(|item| item.name == start.file_name()).and_then(|item| {
+                let ItemKind::File { size, stamp } = item.kind else { return None };
+                Some(Entry { path: start.clone(), size, stamp })
+            });
+        return Ok(Listing { entries: entry.into_iter().collect(), warnings: Vec::new() });
+    }
+    // The first folder is named by the caller: that it cannot be read is an error.
+    let folder = tree.list(&start, watch)?;
+    let first = walk.visit(&job, folder);
+    walk.finish(Ok(first));
+
+    let helpers = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS) - 1;
+    thread::scope(|threads| {
+        if !walk.lock().jobs.is_empty() {
+            for _ in 0..helpers {
+                // One thread less when the system has none to give.
+                let _ = thread::Builder::new().spawn_scoped(threads, || walk.work());
+            }
+            walk.work();
+        }
+    });
+    let state = walk.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = state.error {
+        return Err(error);
+    }
+    let mut found = state.found;
+    found.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(Listing { warnings: found.notes.into_warnings(), entries: found.entries })
+}
+
+struct Walk<'a, T: ?Sized> {
+    tree: &'a T,
+    scope: &'a Scope,
+    watch: &'a Watch,
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Folders to visit; the last goes first, so that few wait at a time.
+    jobs: Vec<Job>,
+    busy: usize,
+    found: Found,
+    error: Option<TreeError>,
+}
+
+struct Job {
+    dir: RepoPath,
+    /// Of the folders above.
+    rules: Option<Arc<Rules>>,
+}
+
+#[derive(Default)]
+struct Found {
+    entries: Vec<Entry>,
+    folders: Vec<Job>,
+    notes: Notes,
+}
+
+impl<T: Tree + ?Sized> Walk<'_, T> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Visits folders until none is left or one fails.
+    fn work(&self) {
+        loop {
+            let job = {
+                let mut state = self.lock();
+                loop {
+                    if state.error.is_some() {
+                        return;
+                    }
+                    if let Some(job) = state.jobs.pop() {
+                        state.busy += 1;
+                        break job;
+                    }
+                    if state.busy == 0 {
+                        return;
+                    }
+                    state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+            };
+            // Drops even when the visit panics, or the others would wait for ever.
+            let _busy = Busy(self);
+            let found = match self.tree.list(&job.dir, self.watch) {
+                Ok(folder) => Ok(self.visit(&job, folder)),
+                Err(TreeError::Stopped(stop)) => Err(stop.into()),
+                Err(error) => {
+                    let mut found = Found::default();
+                    found.notes.unreadable(&job.dir, &error);
+                    Ok(found)
+                }
+            };
+            self.finish(found);
+        }
+    }
+
+    fn finish(&self, found: Result<Found, TreeError>) {
+        let mut state = self.lock();
+        match found {
+            Ok(found) => {
+                state.jobs.extend(found.folders);
+                state.found.entries.extend(found.entries);
+                state.found.notes.extend(found.notes);
+            }
+            Err(error) => state.error = Some(error),
+        }
+    }
+
+    /// The job of visiting `dir`, with the rules of all folders above it.
+    fn job_at(&self, dir: &RepoPath) -> Result<Job, TreeError> {
+        let mut job = Job { dir: RepoPath::root(), rules: None };
+        for segment in dir.segments() {
+            // A folder that may be passed through but not listed has no rules one could read.
+            match self.tree.list(&job.dir, self.watch) {
+                Ok(folder) => job.rules = self.rules(&job, &folder, &mut Notes::default()),
+                Err(TreeError::Stopped(stop)) => return Err(stop.into()),
+                Err(_) => {}
+            }
+            job.dir = job.dir.child(segment)?;
+        }
+        Ok(job)
+    }
+
+    fn visit(&self, job: &Job, folder: Folder) -> Found {
+        let mut found = Found::default();
+        let rules = self.rules(job, &folder, &mut found.notes);
+        for (name, why) in folder.unnamed {
+            found.notes.unnamed(&job.dir, &name, &why);
+        }
+        for Item { name, kind } in folder.items {
+            if matches!(kind, ItemKind::Link | ItemKind::Special) {
+                continue;
+            }
+            let path = match job.dir.child(&name) {
+                Ok(path) => path,
+                Err(why) => {
+                    found.notes.unnamed(&job.dir, &name.escape_debug().to_string(), &why);
+                    continue;
+                }
+            };
+            let is_dir = kind == ItemKind::Dir;
+            let verdict =
+                rules.as_ref().map_or(Verdict::Silent, |r| r.verdict(path.plain(), is_dir));
+            let shown = match verdict {
+                Verdict::Included => true,
+                Verdict::Ignored if !self.scope.ignored => false,
+                _ => self.scope.hidden || !name.starts_with('.'),
+            };
+            match kind {
+                _ if !shown => {}
+                ItemKind::File { size, stamp } => found.entries.push(Entry { path, size, stamp }),
+                _ => found.folders.push(Job { dir: path, rules: rules.clone() }),
+            }
+        }
+        found
+    }
+
+    fn rules(&self, job: &Job, folder: &Folder, notes: &mut Notes) -> Option<Arc<Rules>> {
+        let mut above = job.rules.clone();
+        for outer in &folder.outer_rules {
+            above = Rules::outside(above, &outer.below, &outer.text);
+        }
+        let mut text = |name: &str| {
+            // A link is not followed, as in git.
+            let is_file =
+                |item: &Item| item.name == name && matches!(item.kind, ItemKind::File { .. });
+            folder.items.iter().find(|item| is_file(item))?;
+            let path = job.dir.child(name).ok()?;
+            match self.tree.read(&path, RULES_LIMIT) {
+                Ok(blob) => {
+                    if blob.size > RULES_LIMIT {
+                        notes.add(Reason::LongRules, &path);
+                    }
+                    Some(blob.bytes)
+                }
+                Err(_) => {
+                    notes.add(Reason::UnreadableRules, &path);
+                    None
+                }
+            }
+        };
+        let (gitignore, dot_ignore) = (text(".gitignore"), text(".ignore"));
+        Rules::inside(
+            above,
+            job.dir.plain(),
+            gitignore.as_deref(),
+            dot_ignore.as_deref(),
+            folder.is_repository,
+        )
+    }
+}
+
+struct Busy<'a, 'b, T: Tree + ?Sized>(&'a Walk<'b, T>);
+
+impl<T: Tree + ?Sized> Drop for Busy<'_, '_, T> {
+    fn drop(&mut self) {
+        self.0.lock().busy -= 1;
+        self.0.wake.notify_all();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    Denied,
+    Failed,
+    UnreadableRules,
+    LongRules,
+    NotUtf8,
+    Control,
+    TooLong,
+    Unwritable,
+}
+
+/// What was passed over, by reason.
+#[derive(Default)]
+struct Notes(BTreeMap<Reason, Vec<String>>);
+
+impl Notes {
+    /// So many are named in a warning; the rest is counted.
+    const NAMED: usize = 3;
+
+    fn add(&mut self, reason: Reason, what: impl ToString) {
+        self.0.entry(reason).or_default().push(what.to_string());
+    }
+
+    fn extend(&mut self, other: Notes) {
+        for (reason, mut whats) in other.0 {
+            self.0.entry(reason).or_default().append(&mut whats);
+        }
+    }
+
+    fn unreadable(&mut self, dir: &RepoPath, error: &TreeError) {
+        match error {
+            // It went away while the walk was on its way.
+            TreeError::NotFound { .. } => {}
+            TreeError::Denied { .. } => self.add(Reason::Denied, dir),
+            error => self.add(Reason::Failed, error),
+        }
+    }
+
+    fn unnamed(&mut self, dir: &RepoPath, name: &str, why: &PathError) {
+        let reason = match why {
+            PathError::NotUtf8(_) => Reason::NotUtf8,
+            PathError::Control(_) => Reason::Control,
+            PathError::TooLong(_) => Reason::TooLong,
+            _ => Reason::Unwritable,
+        };
+        let what = if dir.is_root() { name.to_owned() } else { format!("{dir}/{name}") };
+        self.add(reason, what);
+    }
+
+    fn into_warnings(self) -> Vec<String> {
+        let warning = |(reason, mut whats): (Reason, Vec<String>)| {
+            whats.sort_unstable();
+            let more = whats.len().saturating_sub(Self::NAMED);
+            whats.truncate(Self::NAMED);
+            let label = match reason {
+                Reason::Denied => "not searched, folder may not be read (permission denied)",
+                Reason::Failed => "not searched, folder could not be read",
+                Reason::UnreadableRules => "ignore rules not applied, file could not be read",
+                Reason::LongRules => "ignore rules applied in part, file is longer than 256 KiB",
+                Reason::NotUtf8 => "skipped, name is not UTF-8",
+                Reason::Control => "skipped, name holds a control character",
+                Reason::TooLong => "skipped, path is longer than 4096 bytes",
+                Reason::Unwritable => "skipped, name reads as a path that climbs",
+            };
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{label}: {}{more}", whats.join(", "))
+        };
+        self.0.into_iter().map(warning).collect()
+    }
+}
