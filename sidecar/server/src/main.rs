@@ -1,1 +1,13 @@
-fn main() {}
+//! `codegrep`: which files a task is about. The command line, and the server behind editors and
+//! agents. Everything meets here and nothing is decided here: ranking, the loop and the models
+//! lie in their own crates.
+
+mod cli;
+mod config;
+mod failure;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}
