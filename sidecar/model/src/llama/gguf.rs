@@ -1,0 +1,350 @@
+//! A first look at a GGUF file, before llama.cpp sees it: llama.cpp gives no reason when it refuses
+//! a file, and takes some of what it reads on trust.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use llama_cpp_sys_2 as sys;
+
+/// A value of the metadata. Arrays keep their type and length only.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    Array { kind: u32, len: u64 },
+}
+
+/// What the header of a whole and plausible file says.
+#[derive(Debug)]
+pub(super) struct Header {
+    values: HashMap<String, Value>,
+    tensors: usize,
+}
+
+/// Type codes of the format.
+const TEXT: u32 = 8;
+const ARRAY: u32 = 9;
+const FLOAT32: u32 = 6;
+const INT32: u32 = 5;
+const UINT32: u32 = 4;
+
+const MAX_KEYS: u64 = 1 << 16;
+const MAX_TENSORS: u64 = 1 << 16;
+const MAX_NAME: u64 = 1 << 10;
+
+impl Header {
+    /// Reads the header and checks that the file holds all it declares. The error is a sentence
+    /// about the file, without its name.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let meta = file.metadata().map_err(|error| error.to_string())?;
+        if !meta.is_file() {
+            return Err("not a regular file".into());
+        }
+        let mut reader = Reader { left: meta.len(), size: meta.len(), file: BufReader::new(file) };
+        match reader.bytes::<4>() {
+            Ok(magic) if &magic == b"GGUF" => {}
+            _ => return Err("not a GGUF file (it does not begin with `GGUF`)".into()),
+        }
+        match reader.u32()? {
+            2 | 3 => {}
+            version if version & 0xffff == 0 => {
+                return Err("written for the other byte order".into());
+            }
+            version => return Err(format!("GGUF version {version} is not supported")),
+        }
+        let tensors = reader.count("tensors", MAX_TENSORS)?;
+        let keys = reader.count("metadata keys", MAX_KEYS)?;
+        let mut values = HashMap::new();
+        for _ in 0..keys {
+            let key = reader.text(MAX_NAME)?;
+            let value = reader.value().map_err(|error| format!("{error} (at `{key}`)"))?;
+            if values.insert(key.clone(), value).is_some() {
+                return Err(format!("`{key}` is there twice"));
+            }
+        }
+        let header = Self { values, tensors: tensors as usize };
+        reader.tensors(&header)?;
+        Ok(header)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.values.get(key) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a model that can be run: the numbers that llama.cpp divides by, multiplies
+    /// or allocates with are in a plausible range.
+    pub fn check_model(&self) -> Result<(), String> {
+        if self.text("general.type").is_some_and(|kind| kind == "adapter") {
+            return Err("an adapter, not a model".into());
+        }
+        if self.int("split.count").is_some_and(|count| count > 1) {
+            return Err("one part of a split model; join the parts with `llama-gguf-split`".into());
+        }
+        let arch = self.text("general.architecture").ok_or("its architecture is not stated")?;
+        for (key, least, most) in [
+            ("block_count", 1, 512),
+            ("context_length", 1, 1 << 28),
+            ("embedding_length", 1, 1 << 17),
+            ("attention.head_count", 1, 1 << 12),
+            ("attention.head_count_kv", 0, 1 << 12),
+            ("feed_forward_length", 0, 1 << 20),
+            ("rope.dimension_count", 0, 1 << 14),
+            ("attention.key_length", 1, 1 << 14),
+            ("attention.value_length", 1, 1 << 14),
+            ("expert_count", 0, 1 << 12),
+            ("expert_used_count", 0, 1 << 12),
+            ("vocab_size", 0, 1 << 22),
+        ] {
+            let key = format!("{arch}.{key}");
+            match self.int(&key) {
+                Some(value) if !(least..=most).contains(&value) => {
+                    return Err(format!("`{key}` is {value}, out of range"));
+                }
+                _ => {}
+            }
+        }
+        for (key, value) in &self.values {
+            if let Value::Float(value) = value
+                && key.starts_with(arch)
+                && !value.is_finite()
+            {
+                return Err(format!("`{key}` is not a finite number"));
+            }
+        }
+        self.check_vocabulary()?;
+        if self.tensors == 0 {
+            return Err("it holds no weights".into());
+        }
+        Ok(())
+    }
+
+    /// Whether this is a LoRA adapter for models of `arch`.
+    pub fn check_adapter(&self, arch: &str) -> Result<(), String> {
+        match (self.text("general.type"), self.text("adapter.type")) {
+            (Some("adapter"), Some("lora")) => {}
+            _ => return Err("not a LoRA adapter".into()),
+        }
+        match self.text("general.architecture") {
+            Some(own) if own == arch => {}
+            own => {
+                let own = own.unwrap_or("no architecture");
+                return Err(format!("made for {own}, and the model is {arch}"));
+            }
+        }
+        match self.values.get("adapter.lora.alpha") {
+            Some(Value::Float(alpha)) if alpha.is_finite() => Ok(()),
+            _ => Err("`adapter.lora.alpha` is missing or not a number".into()),
+        }
+    }
+
+    fn check_vocabulary(&self) -> Result<(), String> {
+        let array = |key: &str| match self.values.get(key) {
+            Some(Value::Array { kind, len }) => Ok(Some((*kind, *len))),
+            Some(_) => Err(format!("`{key}` is not a list")),
+            None => Ok(None),
+        };
+        let Some((TEXT, tokens)) = array("tokenizer.ggml.tokens")? else {
+            return Err("it holds no vocabulary".into());
+        };
+        if tokens == 0 || tokens > 1 << 22 {
+            return Err(format!("a vocabulary of {tokens} tokens is out of range"));
+        }
+        for (key, kinds) in [
+            ("tokenizer.ggml.scores", [FLOAT32, INT32].as_slice()),
+            ("tokenizer.ggml.token_type", &[INT32, UINT32]),
+        ] {
+            match array(key)? {
+                Some((kind, len)) if !kinds.contains(&kind) || len != tokens => {
+                    return Err(format!("`{key}` does not fit the vocabulary"));
+                }
+                _ => {}
+            }
+        }
+        match array("tokenizer.ggml.merges")? {
+            Some((kind, _)) if kind != TEXT => Err("the merges are not texts".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn int(&self, key: &str) -> Option<i128> {
+        match self.values.get(key) {
+            Some(Value::Int(value)) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+/// Reads little-endian values and never past the end, whatever lengths the file claims.
+struct Reader {
+    file: BufReader<File>,
+    size: u64,
+    left: u64,
+}
+
+impl Reader {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let mut bytes = [0; N];
+        self.take(N as u64)?;
+        self.file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, String> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, String> {
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    fn count(&mut self, what: &str, most: u64) -> Result<u64, String> {
+        match self.u64()? {
+            count if count <= most => Ok(count),
+            count => Err(format!("broken: it declares {count} {what}")),
+        }
+    }
+
+    fn text(&mut self, most: u64) -> Result<String, String> {
+        let len = self.u64()?;
+        if len > most {
+            return Err(format!("broken: it declares a text of {len} bytes"));
+        }
+        self.take(len)?;
+        let mut bytes = vec![0; len as usize];
+        self.file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+        String::from_utf8(bytes).map_err(|_| "broken: a text is not UTF-8".into())
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        let kind = self.u32()?;
+        Ok(match kind {
+            0 => Value::Int(self.bytes::<1>()?[0].into()),
+            1 => Value::Int(i8::from_le_bytes(self.bytes()?).into()),
+            2 => Value::Int(u16::from_le_bytes(self.bytes()?).into()),
+            3 => Value::Int(i16::from_le_bytes(self.bytes()?).into()),
+            UINT32 => Value::Int(self.u32()?.into()),
+            INT32 => Value::Int(i32::from_le_bytes(self.bytes()?).into()),
+            FLOAT32 => Value::Float(f32::from_le_bytes(self.bytes()?).into()),
+            7 => Value::Bool(self.bytes::<1>()?[0] != 0),
+            TEXT => Value::Text(self.text(self.left)?),
+            ARRAY => self.array()?,
+            10 => Value::Int(self.u64()?.into()),
+            11 => Value::Int(i64::from_le_bytes(self.bytes()?).into()),
+            12 => Value::Float(f64::from_le_bytes(self.bytes()?)),
+            _ => return Err(format!("broken: {kind} is no type of value")),
+        })
+    }
+
+    fn array(&mut self) -> Result<Value, String> {
+        let kind = self.u32()?;
+        let len = self.u64()?;
+        let width = match kind {
+            0 | 1 | 7 => 1,
+            2 | 3 => 2,
+            UINT32 | INT32 | FLOAT32 => 4,
+            10..=12 => 8,
+            TEXT => {
+                if len > self.left / 8 {
+                    return Err("cut off".into());
+                }
+                for _ in 0..len {
+                    let text = self.u64()?;
+                    self.skip(text)?;
+                }
+                return Ok(Value::Array { kind, len });
+            }
+            _ => return Err(format!("broken: {kind} is no type of list")),
+        };
+        self.skip(len.checked_mul(width).ok_or("cut off")?)?;
+        Ok(Value::Array { kind, len })
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<(), String> {
+        self.take(bytes)?;
+        let bytes = i64::try_from(bytes).map_err(|_| "cut off")?;
+        self.file.seek_relative(bytes).map_err(|error| error.to_string())
+    }
+
+    fn take(&mut self, bytes: u64) -> Result<(), String> {
+        self.left = self.left.checked_sub(bytes).ok_or("cut off: it ends within its header")?;
+        Ok(())
+    }
+
+    /// The tensors follow each other without gaps, each padded to the alignment.
+    fn tensors(&mut self, header: &Header) -> Result<(), String> {
+        let align = match header.values.get("general.alignment") {
+            None => 32,
+            Some(&Value::Int(align)) if align > 0 && align <= 1 << 16 => align as u64,
+            Some(_) => return Err("broken: its alignment is out of range".into()),
+        };
+        if !align.is_power_of_two() {
+            return Err(format!("broken: an alignment of {align}"));
+        }
+        let mut names = HashSet::new();
+        let mut end = 0_u64;
+        for _ in 0..header.tensors {
+            let name = self.text(63)?;
+            let bytes = self.tensor().map_err(|error| format!("{error} (tensor `{name}`)"))?;
+            let offset = self.u64()?;
+            if offset != end {
+                return Err(format!("broken: tensor `{name}` is at {offset} instead of {end}"));
+            }
+            end = bytes
+                .checked_next_multiple_of(align)
+                .and_then(|bytes| end.checked_add(bytes))
+                .ok_or_else(|| format!("broken: the size of tensor `{name}` is out of range"))?;
+            if !names.insert(name) {
+                return Err("broken: two tensors have one name".into());
+            }
+        }
+        let start = (self.size - self.left).next_multiple_of(align);
+        // Writers may leave out the padding of the last tensor.
+        if start.saturating_add(end) > self.size.next_multiple_of(align) {
+            let size = self.size;
+            let need = start.saturating_add(end);
+            return Err(format!("cut off: {size} bytes of {need} are there"));
+        }
+        Ok(())
+    }
+
+    /// Size in bytes, before padding.
+    fn tensor(&mut self) -> Result<u64, String> {
+        let dims = self.u32()?;
+        if dims > 4 {
+            return Err(format!("broken: {dims} dimensions"));
+        }
+        let mut elements = 1_u64;
+        let mut row = 1;
+        for dim in 0..dims {
+            let len = self.u64()?;
+            elements = match elements.checked_mul(len) {
+                Some(elements) if len > 0 && elements <= i64::MAX as u64 => elements,
+                _ => return Err("broken: its shape is out of range".into()),
+            };
+            if dim == 0 {
+                row = len;
+            }
+        }
+        let kind = self.u32()?;
+        if kind >= sys::GGML_TYPE_COUNT {
+            return Err(format!("weights of type {kind} are not supported"));
+        }
+        // SAFETY: both look up a table by an index that was just checked.
+        let (block, width) = unsafe { (sys::ggml_blck_size(kind), sys::ggml_type_size(kind)) };
+        let block = u64::try_from(block).unwrap_or(0);
+        if block == 0 || row % block != 0 {
+            return Err(format!("weights of type {kind} do not fit its shape"));
+        }
+        (elements / block)
+            .checked_mul(width as u64)
+            .ok_or_else(|| "broken: its size is out of range".to_owned())
+    }
+}

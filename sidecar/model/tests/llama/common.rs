@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use codegrep_agent::{Ask, Chat, Constraint, Message, Model, Sampling, ToolResult};
+use codegrep_model::{LlamaConfig, ModelConfig};
+use codegrep_tree::Watch;
+
+/// The real model; the message tells how to get it.
+pub fn model_path() -> PathBuf {
+    let path = std::env::var_os("CODEGREP_TEST_MODEL").map(PathBuf::from).unwrap_or_else(|| {
+        let home = std::env::home_dir().expect("a home folder");
+        home.join(".cache/codegrep/models/smollm2-135m-instruct-q4_1.gguf")
+    });
+    assert!(path.exists(), "{} is missing: run `make test-model`", path.display());
+    path
+}
+
+pub fn config() -> LlamaConfig {
+    LlamaConfig { n_ctx: Some(4096), ..LlamaConfig::new(model_path()) }
+}
+
+pub fn open(config: LlamaConfig) -> Arc<dyn Model> {
+    codegrep_model::open(&ModelConfig::Llama(config), &Watch::idle()).unwrap()
+}
+
+/// One model for the tests that need nothing special of it.
+pub fn model() -> &'static Arc<dyn Model> {
+    static MODEL: OnceLock<Arc<dyn Model>> = OnceLock::new();
+    MODEL.get_or_init(|| open(config()))
+}
+
+/// A conversation with a question in it.
+pub fn chat(model: &dyn Model, question: &str) -> Box<dyn Chat> {
+    let mut chat = model.open(&Watch::idle()).unwrap();
+    let system = "You are a helpful assistant that knows a lot about programming.".to_owned();
+    chat.push(&[
+        Message::System { text: system, tools: Vec::new() },
+        Message::User(question.to_owned()),
+    ])
+    .unwrap();
+    chat
+}
+
+pub fn greedy(max_tokens: u32) -> Ask {
+    Ask { constraint: Constraint::Free, max_tokens, sampling: Sampling::GREEDY }
+}
+
+pub fn constrained(max_tokens: u32, grammar: &str) -> Ask {
+    let grammar = grammar.to_owned();
+    let constraint = Constraint::Calls { max: 8, or_answer: false, grammar };
+    Ask { constraint, ..greedy(max_tokens) }
+}
+
+pub fn results(text: &str) -> Message {
+    Message::Tools(vec![ToolResult { tool: "grep".into(), text: text.into() }])
+}
+
+/// About as many tokens as numbers.
+pub fn long_text(numbers: usize) -> String {
+    (0..numbers).map(|n| format!("item {} ", n % 10)).collect()
+}
