@@ -1,8 +1,29 @@
-//! An index of one repository's files: terms by field, definitions, roles; built in parallel,
-//! refreshed file by file, kept per root under a memory cap.
+//! An index of one repository's files: terms by field, definitions, imports, roles; built in
+//! parallel, refreshed file by file, kept per root under a memory cap.
 //!
 //! Knows nothing about tasks, weights or models: what a term is worth is the ranker's business.
 
+mod doc;
+mod imports;
+mod index;
+mod lang;
+mod modules;
+mod postings;
+mod role;
+mod source;
 mod status;
+mod store;
+mod symbols;
+mod token;
 
+pub use doc::{CODE_LIMIT, Skip, TEXT_LIMIT};
+pub use imports::Import;
+pub use index::{DocId, Field, File, Index};
+pub use lang::{Content, Language};
+pub use modules::Modules;
+pub use role::Role;
+pub use source::{Block, Source};
 pub use status::{IndexState, IndexStatus};
+pub use store::Store;
+pub use symbols::{Symbol, defined_name};
+pub use token::{Term, each_term, each_word, exact_name, is_stop, is_word_byte, whole_term};

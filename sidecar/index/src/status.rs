@@ -1,7 +1,7 @@
 /// How much of the repository the index holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexState {
-    /// Every file of the walk was read.
+    /// Every file of the walk was looked at.
     Ready,
     /// The deadline came first: every path is known, only some contents are.
     Partial,
@@ -11,9 +11,9 @@ pub enum IndexState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStatus {
     pub state: IndexState,
-    /// Files whose content is in the index, or was looked at and skipped.
+    /// Files that were looked at: indexed, or skipped for a reason.
     pub files: usize,
-    /// Files the walk named.
+    /// Files that the walk named.
     pub total: usize,
     /// Whether co-change and recency from the history were at hand.
     pub git_signals: bool,

@@ -1,0 +1,288 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use codegrep_tree::{Entry, Event, RepoPath, Scope, Stage, Stop, Tree, TreeError, Watch};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::doc::{Bag, Doc, Scratch, Skip};
+use crate::lang::{Content, Language};
+use crate::modules::Modules;
+use crate::postings::Postings;
+use crate::role::Role;
+use crate::status::{IndexState, IndexStatus};
+use crate::symbols::Symbol;
+use crate::token::Term;
+
+/// A file's place in an [`Index`]; ascending with its path.
+pub type DocId = u32;
+
+/// Which terms of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    Content,
+    /// Names that the file defines.
+    Symbols,
+    /// The file's own name.
+    Name,
+    /// The names of its folders.
+    Dirs,
+}
+
+/// One file as rankers see it.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    pub path: &'a RepoPath,
+    /// Bytes.
+    pub size: u64,
+    /// 0 when the content is not indexed.
+    pub lines: u32,
+    pub language: Language,
+    pub role: Role,
+    /// Why the content is not in the index; such a file is known by its path only.
+    pub skip: Option<Skip>,
+    /// What it defines, in order of line.
+    pub symbols: &'a [Symbol],
+}
+
+/// All files of a repository at one moment. Immutable; a refresh makes a new one that shares
+/// what did not change.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// Sorted by path.
+    docs: Vec<Arc<Doc>>,
+    content: Postings,
+    symbol_terms: Postings,
+    names: Postings,
+    dirs: Postings,
+    definitions: FxHashMap<u64, Vec<DocId>>,
+    modules: Modules,
+    warnings: Vec<String>,
+    memory: usize,
+}
+
+impl Index {
+    /// Reads what `tree` holds now. Files that `old` knows by the same path and stamp are taken
+    /// from it and not read again.
+    ///
+    /// Runs on the current rayon pool. When the deadline of `watch` comes first, the files not
+    /// yet read are there by path only and the state is [`IndexState::Partial`]; passing such an
+    /// index as `old` continues it. Cancelling gives an error.
+    pub fn refreshed(
+        old: Option<&Arc<Index>>,
+        tree: &dyn Tree,
+        watch: &Watch,
+    ) -> Result<Arc<Index>, TreeError> {
+        let listing = tree.walk(&Scope::default(), watch)?;
+        let mut docs = Vec::with_capacity(listing.entries.len());
+        let mut scratch = Scratch::default();
+        let mut reused = 0;
+        for entry in &listing.entries {
+            match old.and_then(|old| old.same(entry)) {
+                Some(doc) => {
+                    reused += usize::from(!doc.wants_reading());
+                    docs.push(doc.clone());
+                }
+                None => docs.push(Arc::new(Doc::unread(entry, &mut scratch))),
+            }
+        }
+        if let Some(old) = old
+            && reused == old.docs.len()
+            && reused == docs.len()
+            && listing.warnings == old.warnings
+        {
+            return Ok(old.clone());
+        }
+        read_all(&mut docs, tree, watch)?;
+        Ok(Arc::new(Self::assembled(docs, listing.warnings)))
+    }
+
+    fn assembled(docs: Vec<Arc<Doc>>, warnings: Vec<String>) -> Self {
+        let field = |pick: fn(&Doc) -> &Bag| {
+            Postings::build(&docs.iter().map(|doc| pick(doc)).collect::<Vec<_>>())
+        };
+        let content = field(|doc| &doc.content);
+        let symbol_terms = field(|doc| &doc.symbol_terms);
+        let names = field(|doc| &doc.name);
+        let dirs = field(|doc| &doc.dirs);
+        let mut definitions: FxHashMap<u64, Vec<DocId>> = FxHashMap::default();
+        for (id, doc) in docs.iter().enumerate() {
+            for symbol in &doc.symbols {
+                let defining = definitions.entry(symbol.name).or_default();
+                if defining.last() != Some(&(id as DocId)) {
+                    defining.push(id as DocId);
+                }
+            }
+        }
+        let modules = Modules::new(docs.iter().map(|doc| &doc.path));
+        let memory = docs.iter().map(|doc| doc.memory()).sum::<usize>()
+            + content.memory()
+            + symbol_terms.memory()
+            + names.memory()
+            + dirs.memory()
+            + definitions.values().map(|ids| ids.capacity() * 4 + 40).sum::<usize>()
+            + modules.memory();
+        Self {
+            docs,
+            content,
+            symbol_terms,
+            names,
+            dirs,
+            definitions,
+            modules,
+            warnings,
+            memory,
+        }
+    }
+
+    /// The document of the same path and stamp.
+    fn same(&self, entry: &Entry) -> Option<&Arc<Doc>> {
+        let doc = &self.docs[self.find(&entry.path)? as usize];
+        (doc.stamp == entry.stamp && doc.size == entry.size).then_some(doc)
+    }
+
+    pub fn len(&self) -> usize {
+        self.docs.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.docs.is_empty()
+    }
+
+    pub fn find(&self, path: &RepoPath) -> Option<DocId> {
+        self.docs.binary_search_by(|doc| doc.path.cmp(path)).ok().map(|at| at as DocId)
+    }
+
+    pub fn file(&self, id: DocId) -> File<'_> {
+        let doc = &self.docs[id as usize];
+        File {
+            path: &doc.path,
+            size: doc.size,
+            lines: doc.lines,
+            language: doc.language,
+            role: doc.role,
+            skip: doc.skip,
+            symbols: &doc.symbols,
+        }
+    }
+
+    fn postings(&self, field: Field) -> &Postings {
+        match field {
+            Field::Content => &self.content,
+            Field::Symbols => &self.symbol_terms,
+            Field::Name => &self.names,
+            Field::Dirs => &self.dirs,
+        }
+    }
+
+    /// The files that hold `term` in `field`, ascending, and how often each does.
+    pub fn holding(&self, field: Field, term: Term) -> (&[DocId], &[u16]) {
+        self.postings(field).of(term)
+    }
+
+    /// Terms of the file in `field`, repeats counted.
+    pub fn length(&self, field: Field, id: DocId) -> u32 {
+        self.postings(field).length(id)
+    }
+
+    /// Mean of [`Index::length`] over the files that have any.
+    pub fn mean_length(&self, field: Field) -> f32 {
+        self.postings(field).mean_length()
+    }
+
+    /// The files that define the name with this [`exact_name`](crate::exact_name), ascending.
+    pub fn defining(&self, name: u64) -> &[DocId] {
+        self.definitions.get(&name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Which files a module name or the end of a path means.
+    pub fn modules(&self) -> &Modules {
+        &self.modules
+    }
+
+    /// The files that `id` imports, ascending; what cannot be told is left out.
+    pub fn imports(&self, id: DocId) -> Vec<DocId> {
+        let imports = self.docs[id as usize].imports.iter();
+        let mut ids: Vec<DocId> =
+            imports.flat_map(|import| self.modules.imported(import)).filter(|to| *to != id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    pub fn status(&self) -> IndexStatus {
+        let unread = self.docs.iter().filter(|doc| doc.wants_reading()).count();
+        IndexStatus {
+            state: if unread == 0 { IndexState::Ready } else { IndexState::Partial },
+            files: self.docs.len() - unread,
+            total: self.docs.len(),
+            git_signals: false,
+        }
+    }
+
+    /// How many files are known by path only, by reason.
+    pub fn skipped(&self) -> Vec<(Skip, usize)> {
+        let mut counts = std::collections::BTreeMap::new();
+        for skip in self.docs.iter().filter_map(|doc| doc.skip) {
+            *counts.entry(skip).or_insert(0) += 1;
+        }
+        counts.into_iter().collect()
+    }
+
+    /// What the walk could not list.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Bytes it occupies, closely.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+}
+
+/// Reads the documents that want it, code first so that a deadline costs the least.
+fn read_all(docs: &mut [Arc<Doc>], tree: &dyn Tree, watch: &Watch) -> Result<(), Stop> {
+    let mut order: Vec<usize> =
+        (0..docs.len()).filter(|at| docs[*at].wants_reading()).collect();
+    order.sort_by_key(|at| match docs[*at].language.content() {
+        Content::Code => u8::from(docs[*at].role != Role::default()),
+        _ => 2,
+    });
+    let total = order.len();
+    let next = AtomicUsize::new(0);
+    let read: Vec<(usize, Doc)> = rayon::broadcast(|_| {
+        let mut scratch = Scratch::default();
+        let mut read = Vec::new();
+        while watch.check().is_ok() {
+            let turn = next.fetch_add(1, Ordering::Relaxed);
+            let Some(at) = order.get(turn) else { break };
+            let mut doc = Doc::clone(&docs[*at]);
+            doc.read(tree, &mut scratch);
+            read.push((*at, doc));
+            if turn % 512 == 0 {
+                watch.report(progress(turn, total));
+            }
+        }
+        read
+    })
+    .into_par_iter()
+    .flatten()
+    .collect();
+    for (at, doc) in read {
+        docs[at] = Arc::new(doc);
+    }
+    match watch.check() {
+        Err(Stop::Cancelled) => Err(Stop::Cancelled),
+        _ => Ok(()),
+    }
+}
+
+fn progress(done: usize, total: usize) -> Event {
+    Event {
+        stage: Stage::Index,
+        turn: 0,
+        tool_calls: 0,
+        message: format!("{done} of {total} files"),
+        candidates: None,
+    }
+}

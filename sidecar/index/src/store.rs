@@ -1,0 +1,160 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use codegrep_tree::{Stop, Tree, TreeError, Watch};
+
+use crate::index::Index;
+
+/// How often a waiting request looks at its own watch.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// Indexes of several repositories under one memory cap, shared by all requests.
+pub struct Store {
+    pool: rayon::ThreadPool,
+    /// Bytes of indexes to keep.
+    cap: usize,
+    slots: Mutex<Slots>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Slots {
+    by_root: BTreeMap<String, Slot>,
+    clock: u64,
+}
+
+#[derive(Default)]
+struct Slot {
+    index: Option<Arc<Index>>,
+    /// A request is building; others of the same root wait for it.
+    busy: bool,
+    last_used: u64,
+}
+
+impl Store {
+    /// Bytes of indexes kept by default.
+    pub const MEMORY_CAP: usize = 1 << 30;
+
+    /// A store that keeps at most about `cap` bytes of indexes (one is kept whatever its size)
+    /// and works on its own few threads.
+    pub fn new(cap: usize) -> std::io::Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // An editor runs on the same machine: leave it a core where there are several.
+        let threads = if cores > 2 { (cores - 1).min(8) } else { cores };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|n| format!("codegrep-index-{n}"))
+            .build()
+            .map_err(std::io::Error::other)?;
+        Ok(Self { pool, cap, slots: Mutex::default(), changed: Condvar::new() })
+    }
+
+    /// The index of `tree` as it is now, built or refreshed as needed.
+    ///
+    /// Roots are told apart by [`Tree::name`]; one request at a time works on a root, the others
+    /// wait until it is done or their own watch says stop. On a deadline the index is what there
+    /// is by then (see [`Index::refreshed`]), empty when another request is still building it.
+    pub fn index(&self, tree: &dyn Tree, watch: &Watch) -> Result<Arc<Index>, TreeError> {
+        let old = match self.enter(tree.name(), watch)? {
+            Entered::Working(old) => old,
+            Entered::OutOfTime(index) => return Ok(index.unwrap_or_default()),
+        };
+        let mut leave = Leave { store: self, root: tree.name(), index: old.clone() };
+        let index = self.pool.install(|| Index::refreshed(old.as_ref(), tree, watch))?;
+        leave.index = Some(index.clone());
+        drop(leave);
+        Ok(index)
+    }
+
+    /// Runs `work` on the store's threads.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
+    }
+
+    /// Drops what is kept for a root.
+    pub fn forget(&self, root: &str) {
+        if let Some(slot) = self.lock().by_root.get_mut(root) {
+            slot.index = None;
+        }
+    }
+
+    fn enter(&self, root: &str, watch: &Watch) -> Result<Entered, Stop> {
+        let mut slots = self.lock();
+        loop {
+            slots.clock += 1;
+            let now = slots.clock;
+            let slot = slots.by_root.entry(root.to_owned()).or_default();
+            slot.last_used = now;
+            if !slot.busy {
+                slot.busy = true;
+                return Ok(Entered::Working(slot.index.clone()));
+            }
+            match watch.check() {
+                Ok(()) => {}
+                Err(Stop::Cancelled) => return Err(Stop::Cancelled),
+                Err(Stop::Deadline) => return Ok(Entered::OutOfTime(slot.index.clone())),
+            }
+            slots = self
+                .changed
+                .wait_timeout(slots, GLANCE)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        // Every change under the lock leaves the slots consistent.
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Entered {
+    Working(Option<Arc<Index>>),
+    OutOfTime(Option<Arc<Index>>),
+}
+
+/// Gives the slot back however the work ended, a panic included.
+struct Leave<'a> {
+    store: &'a Store,
+    root: &'a str,
+    index: Option<Arc<Index>>,
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        let mut slots = self.store.lock();
+        if let Some(slot) = slots.by_root.get_mut(self.root) {
+            slot.index = self.index.take();
+            slot.busy = false;
+        }
+        slots.evict(self.store.cap, self.root);
+        drop(slots);
+        self.store.changed.notify_all();
+    }
+}
+
+impl Slots {
+    /// Drops the least recently used indexes until the rest fits, never that of `root`.
+    fn evict(&mut self, cap: usize, root: &str) {
+        let size = |slot: &Slot| slot.index.as_ref().map_or(0, |index| index.memory());
+        let mut total: usize = self.by_root.values().map(size).sum();
+        while total > cap {
+            let oldest = self
+                .by_root
+                .iter()
+                .filter(|(name, slot)| *name != root && !slot.busy && slot.index.is_some())
+                .min_by_key(|(_, slot)| slot.last_used)
+                .map(|(name, _)| name.clone());
+            let Some(slot) = oldest.and_then(|name| self.by_root.remove(&name)) else { break };
+            total -= size(&slot);
+        }
+        self.by_root.retain(|_, slot| slot.busy || slot.index.is_some());
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("roots", &self.lock().by_root.len()).finish()
+    }
+}
