@@ -73,10 +73,7 @@ fn exact(dir: &str, target: &str, out: &mut Vec<Import>) {
 }
 
 fn dotted_name(text: &str) -> &str {
-    let end = text
-        .bytes()
-        .position(|b| !is_word_byte(b) && b != b'.')
-        .unwrap_or(text.len());
+    let end = text.bytes().position(|b| !is_word_byte(b) && b != b'.').unwrap_or(text.len());
     &text[..end]
 }
 
@@ -91,7 +88,8 @@ fn python(dir: &str, line: &str, out: &mut Vec<Import>) {
         let module = module.trim();
         let dots = module.bytes().take_while(|b| *b == b'.').count();
         let path = module[dots..].replace('.', "/");
-        let names = names.trim_matches(['(', ')', ' ']).split(',').map(|name| dotted_name(name.trim()));
+        let names =
+            names.trim_matches(['(', ')', ' ']).split(',').map(|name| dotted_name(name.trim()));
         for name in names.chain([""]) {
             let full = if name.is_empty() { path.clone() } else { format!("{path}/{name}") };
             if dots == 0 {
@@ -200,10 +198,10 @@ fn ruby(dir: &str, line: &str, out: &mut Vec<Import>) {
         if let Some(target) = quoted(rest) {
             exact(dir, target, out);
         }
-    } else if line.starts_with("require") || line.starts_with("autoload") {
-        if let Some(target) = quoted(line) {
-            suffix(target, out);
-        }
+    } else if (line.starts_with("require") || line.starts_with("autoload"))
+        && let Some(target) = quoted(line)
+    {
+        suffix(target, out);
     }
 }
 

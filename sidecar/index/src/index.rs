@@ -57,6 +57,8 @@ pub struct Index {
     dirs: Postings,
     definitions: FxHashMap<u64, Vec<DocId>>,
     modules: Modules,
+    /// False for the empty index of a walk that never ended.
+    walked: bool,
     warnings: Vec<String>,
     memory: usize,
 }
@@ -130,6 +132,7 @@ impl Index {
             dirs,
             definitions,
             modules,
+            walked: true,
             warnings,
             memory,
         }
@@ -203,8 +206,10 @@ impl Index {
     /// The files that `id` imports, ascending; what cannot be told is left out.
     pub fn imports(&self, id: DocId) -> Vec<DocId> {
         let imports = self.docs[id as usize].imports.iter();
-        let mut ids: Vec<DocId> =
-            imports.flat_map(|import| self.modules.imported(import)).filter(|to| *to != id).collect();
+        let mut ids: Vec<DocId> = imports
+            .flat_map(|import| self.modules.imported(import))
+            .filter(|to| *to != id)
+            .collect();
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -213,7 +218,7 @@ impl Index {
     pub fn status(&self) -> IndexStatus {
         let unread = self.docs.iter().filter(|doc| doc.wants_reading()).count();
         IndexStatus {
-            state: if unread == 0 { IndexState::Ready } else { IndexState::Partial },
+            state: if self.walked && unread == 0 { IndexState::Ready } else { IndexState::Partial },
             files: self.docs.len() - unread,
             total: self.docs.len(),
             git_signals: false,
@@ -242,8 +247,7 @@ impl Index {
 
 /// Reads the documents that want it, code first so that a deadline costs the least.
 fn read_all(docs: &mut [Arc<Doc>], tree: &dyn Tree, watch: &Watch) -> Result<(), Stop> {
-    let mut order: Vec<usize> =
-        (0..docs.len()).filter(|at| docs[*at].wants_reading()).collect();
+    let mut order: Vec<usize> = (0..docs.len()).filter(|at| docs[*at].wants_reading()).collect();
     order.sort_by_key(|at| match docs[*at].language.content() {
         Content::Code => u8::from(docs[*at].role != Role::default()),
         _ => 2,
@@ -259,7 +263,7 @@ fn read_all(docs: &mut [Arc<Doc>], tree: &dyn Tree, watch: &Watch) -> Result<(),
             let mut doc = Doc::clone(&docs[*at]);
             doc.read(tree, &mut scratch);
             read.push((*at, doc));
-            if turn % 512 == 0 {
+            if turn.is_multiple_of(512) {
                 watch.report(progress(turn, total));
             }
         }

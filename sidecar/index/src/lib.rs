@@ -13,6 +13,7 @@ mod role;
 mod source;
 mod status;
 mod store;
+mod styles;
 mod symbols;
 mod token;
 

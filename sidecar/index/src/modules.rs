@@ -92,7 +92,8 @@ impl Modules {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.stems.iter().map(|stem| stem.len() + 16 + 16).sum::<usize>() + self.stems.len() * 3 * 44
+        self.stems.iter().map(|stem| stem.len() + 16 + 16).sum::<usize>()
+            + self.stems.len() * 3 * 44
     }
 }
 

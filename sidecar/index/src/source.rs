@@ -100,8 +100,7 @@ mod tests {
     fn lines_come_without_their_breaks() {
         let source = Source::new(b"a\r\nbb\n\nc".to_vec());
         let lines: Vec<_> = (0..6).map(|n| source.line(n)).collect();
-        let want: [Option<&[u8]>; 6] =
-            [None, Some(b"a"), Some(b"bb"), Some(b""), Some(b"c"), None];
+        let want: [Option<&[u8]>; 6] = [None, Some(b"a"), Some(b"bb"), Some(b""), Some(b"c"), None];
         assert_eq!(lines, want);
         assert_eq!(Source::new(b"a\n".to_vec()).lines(), 1);
         let empty = Source::new(Vec::new());

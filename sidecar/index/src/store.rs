@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use codegrep_tree::{Stop, Tree, TreeError, Watch};
+use rayon::ThreadPool;
 
 use crate::index::Index;
 
@@ -11,7 +12,8 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// Indexes of several repositories under one memory cap, shared by all requests.
 pub struct Store {
-    pool: rayon::ThreadPool,
+    /// Made by the first request, so that its failure is that request's error.
+    pool: OnceLock<Result<ThreadPool, String>>,
     /// Bytes of indexes to keep.
     cap: usize,
     slots: Mutex<Slots>,
@@ -38,16 +40,8 @@ impl Store {
 
     /// A store that keeps at most about `cap` bytes of indexes (one is kept whatever its size)
     /// and works on its own few threads.
-    pub fn new(cap: usize) -> std::io::Result<Self> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // An editor runs on the same machine: leave it a core where there are several.
-        let threads = if cores > 2 { (cores - 1).min(8) } else { cores };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|n| format!("codegrep-index-{n}"))
-            .build()
-            .map_err(std::io::Error::other)?;
-        Ok(Self { pool, cap, slots: Mutex::default(), changed: Condvar::new() })
+    pub fn new(cap: usize) -> Self {
+        Self { pool: OnceLock::new(), cap, slots: Mutex::default(), changed: Condvar::new() }
     }
 
     /// The index of `tree` as it is now, built or refreshed as needed.
@@ -61,15 +55,19 @@ impl Store {
             Entered::OutOfTime(index) => return Ok(index.unwrap_or_default()),
         };
         let mut leave = Leave { store: self, root: tree.name(), index: old.clone() };
-        let index = self.pool.install(|| Index::refreshed(old.as_ref(), tree, watch))?;
+        let index = self.pool()?.install(|| Index::refreshed(old.as_ref(), tree, watch))?;
         leave.index = Some(index.clone());
         drop(leave);
         Ok(index)
     }
 
-    /// Runs `work` on the store's threads.
-    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(work)
+    /// The threads that indexing runs on, for other work on the same files.
+    pub fn pool(&self) -> Result<&ThreadPool, TreeError> {
+        self.pool.get_or_init(new_pool).as_ref().map_err(|message| TreeError::Root {
+            message: format!("cannot start threads: {message}"),
+            hint: "the system's limit of processes may be reached; close some or raise it"
+                .to_owned(),
+        })
     }
 
     /// Drops what is kept for a root.
@@ -95,11 +93,8 @@ impl Store {
                 Err(Stop::Cancelled) => return Err(Stop::Cancelled),
                 Err(Stop::Deadline) => return Ok(Entered::OutOfTime(slot.index.clone())),
             }
-            slots = self
-                .changed
-                .wait_timeout(slots, GLANCE)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            slots =
+                self.changed.wait_timeout(slots, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -107,6 +102,17 @@ impl Store {
         // Every change under the lock leaves the slots consistent.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn new_pool() -> Result<ThreadPool, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // An editor runs on the same machine: leave it a core where there are several.
+    let threads = if cores > 2 { (cores - 1).min(8) } else { cores };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|n| format!("codegrep-index-{n}"))
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 enum Entered {
@@ -150,6 +156,12 @@ impl Slots {
             total -= size(&slot);
         }
         self.by_root.retain(|_, slot| slot.busy || slot.index.is_some());
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self::new(Self::MEMORY_CAP)
     }
 }
 

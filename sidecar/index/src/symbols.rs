@@ -1,4 +1,5 @@
 use crate::lang::Language;
+use crate::styles::{CONTROL, MODIFIERS, Style};
 use crate::token::{exact_name, is_word_byte};
 
 /// A name that a file defines.
@@ -66,122 +67,6 @@ pub(crate) fn each_symbol<'a>(
     }
 }
 
-/// How a family of languages writes definitions.
-struct Style {
-    /// Words that a name follows.
-    keywords: &'static [&'static str],
-    /// Like `keywords`, but only at the margin: `const`, `var`.
-    top_keywords: &'static [&'static str],
-    /// `Type name(args) {`: functions without a keyword.
-    methods: bool,
-    /// Methods need no type before the name (JavaScript, constructors).
-    bare_methods: bool,
-    /// `NAME = …` at the margin, `name: function`, `x.name = function`.
-    assignments: bool,
-    /// `#define NAME`.
-    hash_define: bool,
-}
-
-const NONE: Style = Style {
-    keywords: &[],
-    top_keywords: &[],
-    methods: false,
-    bare_methods: false,
-    assignments: false,
-    hash_define: false,
-};
-static PYTHON: Style = Style { keywords: &["def", "class"], assignments: true, ..NONE };
-static RUBY: Style = Style { keywords: &["def", "class", "module"], assignments: true, ..NONE };
-static RUST: Style = Style {
-    keywords: &[
-        "fn", "struct", "enum", "trait", "type", "mod", "union", "const", "static", "macro_rules",
-    ],
-    ..NONE
-};
-static GO: Style =
-    Style { keywords: &["func", "type"], top_keywords: &["const", "var"], ..NONE };
-static C: Style = Style {
-    keywords: &["struct", "enum", "union", "class", "namespace", "concept"],
-    methods: true,
-    hash_define: true,
-    ..NONE
-};
-static OBJECTIVE_C: Style = Style {
-    keywords: &["interface", "implementation", "protocol", "struct", "enum"],
-    ..C
-};
-static JAVA: Style = Style {
-    keywords: &["class", "interface", "enum", "record", "struct", "namespace", "delegate", "def"],
-    methods: true,
-    bare_methods: true,
-    ..NONE
-};
-static JAVASCRIPT: Style = Style {
-    keywords: &["function", "class", "interface", "enum", "namespace"],
-    top_keywords: &["const", "let", "var", "type"],
-    methods: true,
-    bare_methods: true,
-    assignments: true,
-    ..NONE
-};
-static MODERN: Style = Style {
-    keywords: &[
-        "fun", "func", "def", "class", "interface", "object", "trait", "struct", "enum",
-        "protocol", "extension", "typealias", "type", "function", "mixin", "record",
-    ],
-    top_keywords: &["val", "var", "let", "const"],
-    ..NONE
-};
-static PHP: Style = Style {
-    keywords: &["function", "class", "interface", "trait", "enum", "const"],
-    ..NONE
-};
-static GENERIC: Style = Style {
-    keywords: &[
-        "def", "defp", "defmodule", "defmacro", "function", "sub", "package", "module", "macro",
-        "struct", "type", "data", "newtype", "class", "defn", "defun", "message", "service",
-        "rpc", "enum", "proc", "fn", "mod", "func",
-    ],
-    ..NONE
-};
-
-impl Style {
-    fn of(language: Language) -> Option<&'static Self> {
-        Some(match language {
-            Language::Python => &PYTHON,
-            Language::Ruby => &RUBY,
-            Language::Rust | Language::Zig => &RUST,
-            Language::Go => &GO,
-            Language::C | Language::Cpp => &C,
-            Language::ObjectiveC => &OBJECTIVE_C,
-            Language::Java | Language::CSharp | Language::Dart => &JAVA,
-            Language::JavaScript | Language::TypeScript => &JAVASCRIPT,
-            Language::Kotlin | Language::Swift | Language::Scala => &MODERN,
-            Language::Php => &PHP,
-            Language::Css | Language::Html | Language::Sql => return None,
-            Language::Prose | Language::Config | Language::Data => return None,
-            _ => &GENERIC,
-        })
-    }
-}
-
-/// Words that may stand before the defining keyword.
-const MODIFIERS: &[&str] = &[
-    "pub", "export", "default", "async", "static", "public", "private", "protected", "internal",
-    "abstract", "final", "override", "virtual", "inline", "extern", "unsafe", "const", "sealed",
-    "partial", "open", "suspend", "declare", "readonly", "typedef", "crate", "super", "in",
-    "local", "data", "case", "implicit", "lazy", "fileprivate", "mut", "constexpr", "template",
-    "auto", "mutating", "required", "convenience", "readonly", "new", "C",
-];
-
-/// Words that look like a function's name before `(` and are none.
-const CONTROL: &[&str] = &[
-    "if", "for", "while", "switch", "catch", "return", "sizeof", "new", "throw", "else", "do",
-    "case", "assert", "await", "super", "this", "function", "require", "typeof", "delete",
-    "using", "lock", "foreach", "elif", "and", "or", "not", "in", "print", "yield", "with",
-    "defined", "static_assert", "synchronized", "try", "import", "constructor",
-];
-
 fn word_at(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|b| !is_word_byte(*b) && *b != b'$').unwrap_or(text.len());
     &text[..end]
@@ -208,8 +93,8 @@ fn after_keyword<'a>(style: &Style, indent: usize, text: &'a [u8]) -> Option<&'a
             return None;
         }
         let after = &rest[word.len()..];
-        let keyword = listed(style.keywords, word)
-            || (indent == 0 && listed(style.top_keywords, word));
+        let keyword =
+            listed(style.keywords, word) || (indent == 0 && listed(style.top_keywords, word));
         if keyword && let Some(name) = name_after(word, after) {
             return Some(name);
         }
@@ -269,8 +154,13 @@ fn name_after<'a>(keyword: &[u8], after: &'a [u8]) -> Option<&'a [u8]> {
     // `struct timeval *now(void)` and `enum x y;` name no definition of theirs.
     let tail = rest[name.len()..].trim_ascii();
     let c_like = matches!(keyword, b"struct" | b"enum" | b"union");
-    if c_like && (tail.first() == Some(&b'*') || tail.ends_with(b";") && !tail.contains(&b'{')
-        && tail != b";" && !tail.starts_with(b"(") && !tail.starts_with(b"<"))
+    if c_like
+        && (tail.first() == Some(&b'*')
+            || tail.ends_with(b";")
+                && !tail.contains(&b'{')
+                && tail != b";"
+                && !tail.starts_with(b"(")
+                && !tail.starts_with(b"<"))
     {
         return None;
     }
@@ -323,7 +213,10 @@ fn assigned<'a>(style: &Style, indent: usize, text: &'a [u8]) -> Option<&'a [u8]
 fn method<'a>(style: &Style, indent: usize, text: &'a [u8]) -> Option<&'a [u8]> {
     let open = text.iter().position(|b| *b == b'(')?;
     let last = *text.last()?;
-    if last == b';' || text.ends_with(b"=> {") || (style.bare_methods && !matches!(last, b'{' | b',' | b'(' | b')' | b'}')) {
+    if last == b';'
+        || text.ends_with(b"=> {")
+        || (style.bare_methods && !matches!(last, b'{' | b',' | b'(' | b')' | b'}'))
+    {
         return None;
     }
     let head = text[..open].trim_ascii_end();
@@ -345,8 +238,22 @@ fn method<'a>(style: &Style, indent: usize, text: &'a [u8]) -> Option<&'a [u8]> 
     let typed = typed
         && (!style.assignments
             || before.split(|b| *b == b' ').all(|word| {
-                listed(&["async", "static", "get", "set", "public", "private", "protected",
-                    "override", "abstract", "readonly", "*"], word)
+                listed(
+                    &[
+                        "async",
+                        "static",
+                        "get",
+                        "set",
+                        "public",
+                        "private",
+                        "protected",
+                        "override",
+                        "abstract",
+                        "readonly",
+                        "*",
+                    ],
+                    word,
+                )
             }));
     (typed || bare).then_some(name)
 }

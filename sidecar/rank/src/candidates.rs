@@ -1,48 +1,185 @@
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use codegrep_index::{IndexState, IndexStatus};
-use codegrep_tree::{Scope, Tree, Watch};
+use codegrep_index::{Index, Skip, Store};
+use codegrep_tree::{Stop, Tree, TreeError, Watch};
 
-use crate::{RankError, Ranked};
+use crate::evidence::evidence;
+use crate::features::Features;
+use crate::query::Query;
+use crate::rerank::{Read, rerank};
+use crate::signals::signals;
+use crate::terms::{Weighted, weighted};
+use crate::weights::Weights;
+use crate::{Candidate, RankError, Ranked, Source};
+
+/// The files that are read and compared closely.
+const POOL: usize = 60;
+/// Share of the time left that reading the repository may take; the rest is for ranking.
+const INDEX_SHARE: f64 = 0.8;
 
 /// Indexes and weights; one is shared by all requests.
-#[derive(Debug, Default)]
-pub struct Ranker {}
+#[derive(Debug)]
+pub struct Ranker {
+    store: Store,
+    weights: Weights,
+}
 
 impl Ranker {
     /// The most files a ranking names.
     pub const MAX_CANDIDATES: usize = 50;
 
+    pub fn new(store: Store, weights: Weights) -> Self {
+        Self { store, weights }
+    }
+
     /// The bar the gate uses unless told otherwise.
     pub fn default_bar(&self) -> f64 {
-        0.5
+        self.weights.bar
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 }
 
-/// Ranks the files of `tree` by how likely the task `query` is about them.
+impl Default for Ranker {
+    /// The weights that ship and the usual memory cap.
+    fn default() -> Self {
+        Self::new(Store::default(), Weights::built_in())
+    }
+}
+
+/// Ranks the files of `tree` by how likely the task `text` is about them.
 ///
-/// Blocks; uses the ranker's own threads. The index of the tree is built on the first call and
-/// refreshed on later ones. When the deadline of `watch` comes near, what was found so far is
-/// returned with [`IndexState::Partial`]; cancelling gives [`RankError::Stopped`].
+/// Blocks; works on the ranker's own threads. The index of the tree is built on the first call
+/// and refreshed on later ones. When the deadline of `watch` comes near, what was found so far is
+/// returned with a partial index state; cancelling gives [`RankError::Stopped`].
 pub fn candidates(
-    query: &str,
+    text: &str,
     tree: &dyn Tree,
     ranker: &Ranker,
     watch: &Watch,
 ) -> Result<Ranked, RankError> {
-    let _ = (query, ranker);
     let start = Instant::now();
-    let listing = tree.walk(&Scope::default(), watch).map_err(RankError::Tree)?;
-    Ok(Ranked {
-        candidates: Vec::new(),
-        index: IndexStatus {
-            state: IndexState::Ready,
-            files: listing.entries.len(),
-            total: listing.entries.len(),
-            git_signals: false,
-        },
-        index_time: start.elapsed(),
-        rank_time: Duration::ZERO,
-        warnings: listing.warnings,
-    })
+    let (index, mut warnings) = index(tree, ranker, watch)?;
+    let index_time = start.elapsed();
+
+    let start = Instant::now();
+    let query = Query::new(text);
+    let terms = weighted(&query, &index);
+    let files = ranked(&query, &terms, &index, tree, ranker, watch)?;
+    let candidates = candidates_of(&files, &query, &terms, &index, ranker);
+    match watch.check() {
+        Err(Stop::Cancelled) => return Err(Stop::Cancelled.into()),
+        Err(Stop::Deadline) => warnings.push("the time budget ended the ranking early".to_owned()),
+        Ok(()) => {}
+    }
+    if query.left_out > 0 {
+        warnings.push(format!(
+            "the text is very long: {} bytes in its middle were not looked at",
+            query.left_out
+        ));
+    }
+    let status = index.status();
+    Ok(Ranked { candidates, index: status, index_time, rank_time: start.elapsed(), warnings })
+}
+
+/// The features of the files that [`candidates`] compares closely, best first: what weights are
+/// fitted on.
+pub fn explain(
+    text: &str,
+    tree: &dyn Tree,
+    ranker: &Ranker,
+    watch: &Watch,
+) -> Result<Vec<(codegrep_tree::RepoPath, Features)>, RankError> {
+    let (index, _) = index(tree, ranker, watch)?;
+    let query = Query::new(text);
+    let terms = weighted(&query, &index);
+    let files = ranked(&query, &terms, &index, tree, ranker, watch)?;
+    watch.check()?;
+    Ok(files.iter().map(|f| (index.file(f.id).path.clone(), f.features)).collect())
+}
+
+fn index(
+    tree: &dyn Tree,
+    ranker: &Ranker,
+    watch: &Watch,
+) -> Result<(Arc<Index>, Vec<String>), RankError> {
+    let nearer = watch.left().map_or(watch.clone(), |left| watch.within(left.mul_f64(INDEX_SHARE)));
+    let index = match ranker.store.index(tree, &nearer) {
+        Ok(index) => index,
+        Err(TreeError::Stopped(Stop::Deadline)) => Arc::default(),
+        Err(TreeError::Stopped(Stop::Cancelled)) => return Err(Stop::Cancelled.into()),
+        Err(error) => return Err(RankError::Tree(error)),
+    };
+    let mut warnings = index.warnings().to_vec();
+    if let Some((_, count)) = index.skipped().iter().find(|(skip, _)| *skip == Skip::Unreadable) {
+        warnings.push(format!("{count} files could not be read"));
+    }
+    Ok((index, warnings))
+}
+
+/// The files compared closely, best first.
+fn ranked(
+    query: &Query,
+    terms: &[Weighted],
+    index: &Index,
+    tree: &dyn Tree,
+    ranker: &Ranker,
+    watch: &Watch,
+) -> Result<Vec<Read>, RankError> {
+    let all = signals(query, terms, index, watch);
+    let weights = &ranker.weights;
+    let mut pool: Vec<_> = (0u32..)
+        .zip(all)
+        .filter(|(id, features)| {
+            index.file(*id).skip != Some(Skip::Binary) && is_spoken_for(features)
+        })
+        .map(|(id, features)| (id, features, weights.first.score(&features)))
+        .collect();
+    pool.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
+    pool.truncate(POOL);
+    let threads = ranker.store.pool().map_err(RankError::Tree)?;
+    let mut files = threads.install(|| rerank(pool, terms, index, tree, watch));
+    files.sort_by(|a, b| {
+        let score = |file: &Read| weights.second.score(&file.features);
+        score(b).total_cmp(&score(a)).then(a.id.cmp(&b.id))
+    });
+    Ok(files)
+}
+
+/// Whether anything in the text leads to the file.
+fn is_spoken_for(f: &Features) -> bool {
+    [f.coverage, f.name_all, f.dirs_all, f.mentioned, f.module, f.trace, f.defines, f.qualified]
+        .iter()
+        .any(|value| *value > 0.0)
+}
+
+fn candidates_of(
+    files: &[Read],
+    query: &Query,
+    terms: &[Weighted],
+    index: &Index,
+    ranker: &Ranker,
+) -> Vec<Candidate> {
+    let weights = &ranker.weights;
+    let scores: Vec<f64> = files.iter().map(|file| weights.second.score(&file.features)).collect();
+    files
+        .iter()
+        .enumerate()
+        .take(Ranker::MAX_CANDIDATES)
+        .map(|(at, file)| {
+            let best_other = scores.get(usize::from(at == 0)).copied().unwrap_or(0.0);
+            let (evidence, line_ranges) = evidence(file, query, terms, index);
+            Candidate {
+                path: index.file(file.id).path.clone(),
+                probability: weights.calibration.probability(scores[at], scores[at] - best_other),
+                score: scores[at],
+                source: Source::Lexical,
+                line_ranges,
+                evidence,
+            }
+        })
+        .collect()
 }

@@ -4,16 +4,27 @@
 
 mod candidates;
 mod cut;
+mod evidence;
+mod features;
 mod gate;
+mod mention;
+mod query;
+mod rerank;
+mod signals;
+mod terms;
+mod trace;
+mod weights;
 
 use std::time::Duration;
 
 use codegrep_index::IndexStatus;
 use codegrep_tree::{RepoPath, Stop, TreeError};
 
-pub use candidates::{Ranker, candidates};
+pub use candidates::{Ranker, candidates, explain};
 pub use cut::cut;
+pub use features::Features;
 pub use gate::gate;
+pub use weights::{Weights, WeightsError};
 
 /// What kind of line speaks for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,170 @@
+//! Indexes as requests meet them: refreshed, shared, evicted, stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use codegrep_index::{Field, Index, IndexState, Skip, Store, exact_name, whole_term};
+use codegrep_tree::fixture::Fixture;
+use codegrep_tree::{
+    Blob, BlobId, DiskTree, Folder, Kind, Listing, RepoPath, Scope, Stop, Tree, TreeError, Watch,
+};
+
+/// A tree that counts reads and can spring a surprise before one.
+struct Probe<'a> {
+    tree: DiskTree,
+    reads: AtomicUsize,
+    before_read: Box<dyn Fn() + Send + Sync + 'a>,
+}
+
+impl<'a> Probe<'a> {
+    fn new(fixture: &Fixture, before_read: impl Fn() + Send + Sync + 'a) -> Self {
+        Self {
+            tree: DiskTree::open(fixture.path()).unwrap(),
+            reads: AtomicUsize::new(0),
+            before_read: Box::new(before_read),
+        }
+    }
+
+    fn taken_reads(&self) -> usize {
+        self.reads.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Tree for Probe<'_> {
+    fn name(&self) -> &str {
+        self.tree.name()
+    }
+    fn walk(&self, scope: &Scope, watch: &Watch) -> Result<Listing, TreeError> {
+        self.tree.walk(scope, watch)
+    }
+    fn list(&self, path: &RepoPath, watch: &Watch) -> Result<Folder, TreeError> {
+        self.tree.list(path, watch)
+    }
+    fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError> {
+        self.tree.resolve(path)
+    }
+    fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError> {
+        self.tree.kind(path)
+    }
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Blob, TreeError> {
+        (self.before_read)();
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        self.tree.read(path, limit)
+    }
+    fn blob_id(&self, path: &RepoPath) -> Result<BlobId, TreeError> {
+        self.tree.blob_id(path)
+    }
+}
+
+fn holding(index: &Index, word: &str) -> Vec<String> {
+    let (ids, _) = index.holding(Field::Content, whole_term(word.as_bytes()));
+    ids.iter().map(|id| index.file(*id).path.to_string()).collect()
+}
+
+fn three() -> Fixture {
+    Fixture::new(
+        "//- /a.py\ndef alpha(): pass\n//- /b.py\ndef beta(): pass\n//- /c.py\nx = alpha\n",
+    )
+}
+
+#[test]
+fn a_refresh_reads_what_changed_and_forgets_what_went() {
+    let fixture = three();
+    let store = Store::default();
+    let tree = Probe::new(&fixture, || {});
+    let index = store.index(&tree, &Watch::idle()).unwrap();
+    assert_eq!(
+        (tree.taken_reads(), holding(&index, "alpha")),
+        (3, vec!["a.py".into(), "c.py".into()])
+    );
+    let same = store.index(&tree, &Watch::idle()).unwrap();
+    assert!(Arc::ptr_eq(&index, &same) && tree.taken_reads() == 0);
+
+    fixture.write("b.py", "def gamma(): return alpha\n");
+    fixture.remove("c.py");
+    fixture.write("sub/d.py", "def alpha(): return 1\n");
+    let index = store.index(&tree, &Watch::idle()).unwrap();
+    assert_eq!(tree.taken_reads(), 2);
+    assert_eq!(holding(&index, "alpha"), ["a.py", "b.py", "sub/d.py"]);
+    assert_eq!(holding(&index, "beta"), [] as [&str; 0]);
+    let defining = |name: &str| index.defining(exact_name(name.as_bytes())).to_vec();
+    assert_eq!(
+        (defining("alpha"), defining("beta"), defining("gamma")),
+        (vec![0, 2], vec![], vec![1])
+    );
+    let fresh = Store::default().index(&tree, &Watch::idle()).unwrap();
+    assert_eq!(holding(&fresh, "alpha"), holding(&index, "alpha"));
+    assert_eq!(fresh.len(), index.len());
+}
+
+#[test]
+fn a_deadline_leaves_a_usable_part_that_the_next_request_completes() {
+    let fixture = three();
+    let store = Store::default();
+    let watch = Watch::new(Some(Instant::now()), None);
+    // The walk itself is given time; the deadline falls on the reading.
+    let tree = Probe::new(&fixture, || {});
+    match store.index(&tree, &watch) {
+        Ok(index) => assert_eq!(index.status().state, IndexState::Partial),
+        Err(error) => assert!(matches!(error, TreeError::Stopped(Stop::Deadline)), "{error:?}"),
+    }
+    let index = store.index(&tree, &Watch::idle()).unwrap();
+    assert_eq!(index.status().state, IndexState::Ready);
+    assert_eq!(holding(&index, "beta"), ["b.py"]);
+}
+
+#[test]
+fn cancelling_while_reading_stops_and_leaves_the_store_usable() {
+    let fixture = three();
+    let store = Store::default();
+    let watch = Watch::idle();
+    let tree = Probe::new(&fixture, || watch.cancel());
+    let error = store.index(&tree, &watch).unwrap_err();
+    assert!(matches!(error, TreeError::Stopped(Stop::Cancelled)), "{error:?}");
+    assert_eq!(store.index(&tree, &Watch::idle()).unwrap().status().files, 3);
+}
+
+#[test]
+fn requests_for_one_root_share_one_build() {
+    let fixture = three();
+    let store = Store::default();
+    let tree = Probe::new(&fixture, || std::thread::sleep(std::time::Duration::from_millis(5)));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(store.index(&tree, &Watch::idle()).unwrap().len(), 3));
+        }
+    });
+    assert_eq!(tree.taken_reads(), 3);
+}
+
+#[test]
+fn the_least_recently_used_root_is_dropped_above_the_cap() {
+    let (one, two) = (three(), three());
+    let store = Store::new(1);
+    let (first, second) = (Probe::new(&one, || {}), Probe::new(&two, || {}));
+    store.index(&first, &Watch::idle()).unwrap();
+    store.index(&second, &Watch::idle()).unwrap();
+    store.index(&second, &Watch::idle()).unwrap();
+    assert_eq!(second.taken_reads(), 3, "the one in use stays");
+    store.index(&first, &Watch::idle()).unwrap();
+    assert_eq!(first.taken_reads(), 6, "the other was dropped");
+}
+
+#[test]
+fn what_is_not_text_is_known_by_path_only() {
+    let fixture = three();
+    fixture.write("image.py", b"\0\0\0");
+    fixture.write("big.py", vec![b'x'; (codegrep_index::CODE_LIMIT + 1) as usize]);
+    fixture.write("app.min.js", "var a=1;".repeat(4000));
+    fixture.write("table.csv", "alpha,beta\n");
+    let store = Store::default();
+    let index = store.index(&DiskTree::open(fixture.path()).unwrap(), &Watch::idle()).unwrap();
+    assert_eq!(
+        index.skipped(),
+        [(Skip::Binary, 1), (Skip::Minified, 1), (Skip::Huge, 1), (Skip::Data, 1)]
+    );
+    assert_eq!(holding(&index, "alpha"), ["a.py", "c.py"]);
+    let (ids, _) = index.holding(Field::Name, whole_term(b"big"));
+    assert_eq!(ids.len(), 1);
+}

@@ -1,0 +1,276 @@
+use codegrep_index::{Content, DocId, Field, Index, exact_name, whole_term};
+use codegrep_tree::Watch;
+use rustc_hash::FxHashMap;
+
+use crate::features::Features;
+use crate::query::Query;
+use crate::terms::{self, Weighted};
+
+/// A name that more files define than this tells nothing.
+const COMMON: usize = 100;
+
+/// What the index alone says about every file, in order of [`DocId`].
+///
+/// Fills the fields of [`Features`] that need no reading of files and no view of the other
+/// candidates; `rerank` fills the rest.
+pub(crate) fn signals(
+    query: &Query,
+    terms: &[Weighted],
+    index: &Index,
+    watch: &Watch,
+) -> Vec<Features> {
+    let mut all = vec![Features::default(); index.len()];
+    bm25(&mut all, terms, index, watch);
+    definitions(&mut all, query, index);
+    qualified(&mut all, query, index);
+    mentioned(&mut all, query, index);
+    modules(&mut all, query, index);
+    traced(&mut all, query, index);
+    about_files(&mut all, query, index);
+    tested(&mut all, index);
+    all
+}
+
+/// Divides a feature by its highest value.
+pub(crate) fn normalise(all: &mut [Features], feature: fn(&mut Features) -> &mut f32) {
+    let highest = all.iter_mut().map(|f| *feature(f)).fold(0.0, f32::max);
+    if highest > 0.0 {
+        for file in all {
+            *feature(file) /= highest;
+        }
+    }
+}
+
+/// Sets a feature to 1, 1/2, 1/3 … for the files ranked by `key`, ties by path.
+pub(crate) fn reciprocal_ranks(
+    all: &mut [Features],
+    key: fn(&Features) -> f32,
+    feature: fn(&mut Features) -> &mut f32,
+) {
+    let mut order: Vec<usize> = (0..all.len()).filter(|at| key(&all[*at]) > 0.0).collect();
+    order.sort_by(|a, b| key(&all[*b]).total_cmp(&key(&all[*a])));
+    for (rank, at) in order.into_iter().enumerate() {
+        *feature(&mut all[at]) = 1.0 / (rank + 1) as f32;
+    }
+}
+
+fn bm25(all: &mut [Features], terms: &[Weighted], index: &Index, watch: &Watch) {
+    let total = |part: usize| terms.iter().map(|t| t.parts[part]).sum::<f32>().max(1e-6);
+    let (total_all, total_title) = (total(0), total(1));
+    for (file, m) in all.iter_mut().zip(terms::score(index, Field::Content, 0.75, terms, watch)) {
+        [file.content_all, file.content_title, file.content_code] = m.bm25;
+        file.coverage = m.held[0] / total_all;
+        file.coverage_title = m.held[1] / total_title;
+    }
+    for (file, m) in all.iter_mut().zip(terms::score(index, Field::Name, 0.5, terms, watch)) {
+        [file.name_all, file.name_title, file.name_code] = m.bm25;
+    }
+    for (file, m) in all.iter_mut().zip(terms::score(index, Field::Dirs, 0.5, terms, watch)) {
+        [file.dirs_all, file.dirs_title, _] = m.bm25;
+    }
+    for (file, m) in all.iter_mut().zip(terms::score(index, Field::Symbols, 0.75, terms, watch)) {
+        [file.symbols_all, file.symbols_title, file.symbols_code] = m.bm25;
+    }
+    let features: [fn(&mut Features) -> &mut f32; 11] = [
+        |f| &mut f.content_all,
+        |f| &mut f.content_title,
+        |f| &mut f.content_code,
+        |f| &mut f.name_all,
+        |f| &mut f.name_title,
+        |f| &mut f.name_code,
+        |f| &mut f.dirs_all,
+        |f| &mut f.dirs_title,
+        |f| &mut f.symbols_all,
+        |f| &mut f.symbols_title,
+        |f| &mut f.symbols_code,
+    ];
+    for feature in features {
+        normalise(all, feature);
+    }
+    reciprocal_ranks(all, |f| f.content_all, |f| &mut f.rank_content);
+    reciprocal_ranks(all, |f| f.content_title, |f| &mut f.rank_title);
+}
+
+fn definitions(all: &mut [Features], query: &Query, index: &Index) {
+    let most = (1.0 + index.len() as f32).ln().max(1e-6);
+    for name in &query.names {
+        let ids = index.defining(exact_name(name.text.as_bytes()));
+        if ids.is_empty() || ids.len() > COMMON {
+            continue;
+        }
+        let value = name.weight * (1.0 + (index.len() / ids.len()) as f32).ln() / most;
+        for &id in ids {
+            let file = &mut all[id as usize];
+            file.defines += value;
+            file.defines_best = file.defines_best.max(value);
+        }
+    }
+    normalise(all, |f| &mut f.defines);
+}
+
+/// `a.b.C.method`: a file that defines `method` and is named or defines the other parts.
+fn qualified(all: &mut [Features], query: &Query, index: &Index) {
+    for parts in &query.dotted {
+        let Some((last, before)) = parts.split_last() else { continue };
+        // A call on a local variable (`x.append`) names the method only.
+        let before: Vec<&String> = before.iter().filter(|part| part.len() > 2).collect();
+        let ids = index.defining(exact_name(last.as_bytes()));
+        if before.is_empty() || ids.len() > COMMON {
+            continue;
+        }
+        for &id in ids {
+            let file = index.file(id);
+            let agrees = |part: &&&String| {
+                let name = exact_name(part.as_bytes());
+                file.symbols.iter().any(|symbol| symbol.name == name)
+                    || path_parts(file.path.as_str()).any(|p| p.eq_ignore_ascii_case(part))
+            };
+            let share = before.iter().filter(agrees).count() as f32 / before.len() as f32;
+            let value = share / (ids.len() as f32).sqrt();
+            let feature = &mut all[id as usize].qualified;
+            *feature = feature.max(value);
+        }
+    }
+}
+
+fn path_parts(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').map(|part| part.split_once('.').map_or(part, |(stem, _)| stem))
+}
+
+fn mentioned(all: &mut [Features], query: &Query, index: &Index) {
+    for mention in &query.mentions {
+        let (depth, ids) = index.modules().ending_with(&mention.path);
+        let value = path_value(depth, &mention.path) / ids.len().max(1) as f32;
+        for id in ids {
+            let feature = &mut all[id as usize].mentioned;
+            *feature = feature.max(value);
+        }
+    }
+}
+
+/// How surely `depth` matching segments mean that `path` is a file of this repository.
+fn path_value(depth: usize, path: &str) -> f32 {
+    let segments = path.split('/').count();
+    match depth {
+        0 => 0.0,
+        // The name alone of a longer path: a file of that name elsewhere.
+        1 if segments > 1 => 0.2,
+        1 => 0.8,
+        _ => 1.0,
+    }
+}
+
+fn modules(all: &mut [Features], query: &Query, index: &Index) {
+    for parts in &query.dotted {
+        // The longest prefix that names a module with all its parts wins.
+        for end in (1..=parts.len()).rev() {
+            let (depth, ids) = index.modules().named(&parts[..end].join("/"));
+            if depth < end || ids.len() > COMMON {
+                continue;
+            }
+            let sure = if end >= 2 { 1.0 } else { 0.3 };
+            for &id in &ids {
+                let feature = &mut all[id as usize].module;
+                *feature = feature.max(sure / ids.len() as f32);
+            }
+            break;
+        }
+    }
+}
+
+fn traced(all: &mut [Features], query: &Query, index: &Index) {
+    let mut standing = 1.0;
+    for frame in &query.frames {
+        let (depth, ids) = index.modules().ending_with(&frame.path);
+        let value = path_value(depth, &frame.path) / ids.len().max(1) as f32;
+        if value < 0.1 {
+            continue;
+        }
+        for id in ids {
+            let file = &mut all[id as usize];
+            file.trace = file.trace.max(value * standing);
+            if standing == 1.0 {
+                file.trace_top = file.trace_top.max(value);
+            }
+        }
+        if value >= 0.5 {
+            standing *= 0.8;
+        }
+    }
+}
+
+fn about_files(all: &mut [Features], query: &Query, index: &Index) {
+    let mut by_language: FxHashMap<_, u64> = FxHashMap::default();
+    let mut stems: FxHashMap<u64, Vec<DocId>> = FxHashMap::default();
+    for id in 0..index.len() as DocId {
+        let file = index.file(id);
+        if file.language.content() == Content::Code && file.skip.is_none() {
+            *by_language.entry(file.language).or_default() += file.size;
+        }
+        let stem = stem(file.path.file_name());
+        stems.entry(whole_term(stem.as_bytes())).or_default().push(id);
+    }
+    for term in &query.title {
+        let ids = stems.get(term).map_or(&[][..], Vec::as_slice);
+        for &id in ids {
+            all[id as usize].stem_in_title = 1.0 / (ids.len() as f32).sqrt();
+        }
+    }
+    let code: u64 = by_language.values().sum();
+    for (id, f) in all.iter_mut().enumerate() {
+        let file = index.file(id as DocId);
+        let flag = |is: bool| f32::from(u8::from(is));
+        let share = by_language.get(&file.language).copied().unwrap_or(0);
+        f.language_share = share as f32 / code.max(1) as f32;
+        f.length = (1.0 + index.length(Field::Content, id as DocId) as f32).ln() / 10.0;
+        f.depth = file.path.as_str().matches('/').count() as f32 / 10.0;
+        let role = file.role;
+        f.test_name = flag(role.test_name);
+        f.test_dir = flag(role.test_dir);
+        f.test_asked = flag((role.test_name || role.test_dir) && query.about_tests);
+        f.docs = flag(role.docs);
+        f.example = flag(role.example);
+        f.generated = flag(role.generated);
+        f.vendored = flag(role.vendored);
+        f.prose = flag(file.language.content() == Content::Prose);
+        f.config = flag(matches!(file.language.content(), Content::Config | Content::Data));
+        f.package_file = flag(matches!(
+            stem(file.path.file_name()),
+            "__init__" | "index" | "mod" | "lib" | "main" | "__main__" | "package-info"
+        ));
+        f.unread = flag(file.skip.is_some());
+    }
+}
+
+fn stem(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Gives each source the standing of the best test that is named after it.
+fn tested(all: &mut [Features], index: &Index) {
+    let mut best: FxHashMap<String, f32> = FxHashMap::default();
+    for (id, f) in all.iter().enumerate() {
+        if f.test_name + f.test_dir > 0.0 && f.content_all > 0.0 {
+            let subject = subject(index.file(id as DocId).path.file_name());
+            let standing = best.entry(subject).or_default();
+            *standing = standing.max(f.content_all);
+        }
+    }
+    for (id, f) in all.iter_mut().enumerate() {
+        if f.test_name + f.test_dir == 0.0 {
+            let own = subject(index.file(id as DocId).path.file_name());
+            f.tested_by = best.get(&own).copied().unwrap_or(0.0);
+        }
+    }
+}
+
+/// What a test's file name says it tests; of a source, its stem: `test_query.py` and
+/// `query.test.ts` give `query`.
+fn subject(name: &str) -> String {
+    let stem = stem(name).to_ascii_lowercase();
+    let start =
+        ["tests_", "test_", "test-", "test"].iter().find_map(|head| stem.strip_prefix(head));
+    let rest = start.unwrap_or(&stem);
+    let end = ["tests", "test", "spec"].iter().find_map(|tail| rest.strip_suffix(tail));
+    end.unwrap_or(rest).trim_end_matches(['_', '-']).to_owned()
+}
