@@ -1,8 +1,30 @@
 //! The read-only tools of the `codegrep` profile, on any tree.
+//!
+//! [`run`] carries out the calls of one turn side by side. Whatever goes wrong is an observation
+//! that says what happened and what to do instead; nothing here fails.
+
+mod args;
+mod context;
+mod glob;
+mod grep;
+mod page;
+mod paths;
+mod pattern;
+mod pool;
+mod read;
+mod run;
+mod scan;
+mod specs;
+mod sweep;
+mod text;
 
 use std::time::Duration;
 
 use codegrep_tree::RepoPath;
+
+pub use pool::Pool;
+pub use run::run;
+pub use specs::specs;
 
 /// One call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -11,16 +33,36 @@ pub struct Call {
     pub arguments: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a call gave. Failures are observations too: the model reads them.
+/// A line of a file that was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub path: RepoPath,
+    /// 1-based.
+    pub number: u32,
+    /// As it stands in the file, without surrounding blanks in a match and shortened where long.
+    pub text: String,
+}
+
+/// What a call gave. Failures are observations too: the model reads them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observation {
     pub text: String,
     /// Matches, paths or lines shown; 0 for an error or an empty result.
     pub hits: usize,
     /// Files whose content or name is shown, in order of appearance.
     pub seen: Vec<RepoPath>,
+    /// The matches of a grep or the lines of a read, as far as they are shown.
+    pub lines: Vec<Line>,
+    /// There was more than is shown.
+    pub cut: bool,
     pub error: bool,
     pub took: Duration,
+}
+
+impl Observation {
+    fn error(message: impl std::fmt::Display) -> Self {
+        Self { text: format!("error: {message}"), error: true, ..Self::default() }
+    }
 }
 
 /// `spec`: numbers of the paper, §3.2 and A.1, and this project's defaults. All configurable.

@@ -1,0 +1,112 @@
+use std::cmp::Reverse;
+
+use codegrep_tree::{Entry, Kind, PathError, RepoPath, Scope, TreeError};
+use strsim::osa_distance;
+
+use super::context::Context;
+
+/// The file or folder that a `path` argument names, or what to tell the model instead. Without one
+/// it is the root.
+pub(super) fn named(cx: &Context<'_>, path: Option<&str>) -> Result<(RepoPath, Kind), String> {
+    let Some(text) = path else { return Ok((RepoPath::root(), Kind::Dir)) };
+    let near = |message: String| message + &suggest(cx, text);
+    let path = RepoPath::parse(text.trim()).map_err(|err| match err {
+        PathError::Absolute(_) => near(err.to_string()),
+        err => err.to_string(),
+    })?;
+    match cx.tree.kind(&path) {
+        // Without links, as files are listed.
+        Ok(kind) => cx.tree.resolve(&path).map(|path| (path, kind)).map_err(|err| err.to_string()),
+        Err(err @ TreeError::NotFound { .. }) => Err(near(err.to_string())),
+        Err(err) => Err(err.to_string()),
+    }
+}
+
+/// `; did you mean a.py, b.py?`, or nothing.
+pub(super) fn suggest(cx: &Context<'_>, wanted: &str) -> String {
+    let walked = cx.walk(&Scope::default(), &cx.watch.within(cx.limits.glob_time));
+    let near = walked.listing().map_or(Vec::new(), |listing| nearest(wanted, &listing.entries));
+    match &near[..] {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.join(", ")),
+    }
+}
+
+/// Up to three files or folders whose name is that of `wanted` or nearly so, most alike first:
+/// models remember names better than places.
+fn nearest(wanted: &str, entries: &[Entry]) -> Vec<String> {
+    let wanted = wanted.to_lowercase().replace('\\', "/");
+    let parts: Vec<&str> = wanted.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let Some((name, folders)) = parts.split_last() else { return Vec::new() };
+    // Misspelt by at most a quarter.
+    let most = name.chars().count() / 4;
+    let mut near = Vec::new();
+    let mut consider = |path: &str| {
+        let lower = path.to_lowercase();
+        let (above, last) = lower.rsplit_once('/').unwrap_or(("", &lower));
+        let distance = if last == *name {
+            0
+        } else if stem(last) == stem(name) {
+            1
+        } else if last.len().abs_diff(name.len()) > most * 4 {
+            return;
+        } else {
+            match osa_distance(last, name) {
+                far if far > most => return,
+                near => near + 1,
+            }
+        };
+        let shared = above.split('/').filter(|part| folders.contains(part)).count();
+        near.push((distance, Reverse(shared), path.len(), path.to_owned()));
+    };
+    let mut folder = "";
+    for entry in entries {
+        let path = entry.path.as_str();
+        consider(path);
+        // Sorted, so a folder's files follow one another.
+        let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+        if above != folder {
+            folder = above;
+            for (end, _) in folder.match_indices('/').chain([(folder.len(), "")]) {
+                consider(&folder[..end]);
+            }
+        }
+    }
+    near.sort();
+    near.dedup();
+    near.into_iter().take(3).map(|(.., path)| path).collect()
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_count_more_than_places() {
+        let entries: Vec<Entry> = [
+            "app/models/query.py",
+            "app/models/query_utils.py",
+            "app/views.py",
+            "docs/query.txt",
+            "lib/query.py",
+            "tests/app/test_query.py",
+        ]
+        .map(|path| Entry { path: RepoPath::parse(path).unwrap(), size: 0, stamp: 0 })
+        .into();
+        for (wanted, near) in [
+            ("models/query.py", vec!["app/models/query.py", "lib/query.py", "docs/query.txt"]),
+            ("/repo/lib/Query.py", vec!["lib/query.py", "app/models/query.py", "docs/query.txt"]),
+            ("app/veiws.py", vec!["app/views.py"]),
+            ("src/model", vec!["app/models"]),
+            ("nothing/like/this.rs", vec![]),
+            ("", vec![]),
+            ("//", vec![]),
+        ] {
+            assert_eq!(nearest(wanted, &entries), near, "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use codegrep_tree::{Stop, Tree, Watch};
+
+use super::args::{self, Asked, Glob, Read};
+use super::context::Context;
+use super::pool::Pass;
+use super::sweep::Sweep;
+use super::{Call, Observation, Pool, ToolLimits, glob, grep, read};
+
+/// Carries out the calls of one turn side by side. One observation a call, in order; a cancel is
+/// heeded within 100 ms, and what was found by then is shown.
+pub fn run(
+    calls: &[Call],
+    tree: &dyn Tree,
+    limits: &ToolLimits,
+    pool: &Pool,
+    watch: &Watch,
+) -> Vec<Observation> {
+    let cx = Context::new(tree, limits, watch);
+    let most = limits.calls_a_turn;
+    let (asked, beyond) = calls.split_at(calls.len().min(most));
+    let results: Vec<OnceLock<Observation>> = asked.iter().map(|_| OnceLock::new()).collect();
+    let stopped = turn(asked, &results, &cx, pool).err().unwrap_or(Stop::Cancelled);
+    let results = results.into_iter().map(|result| {
+        result.into_inner().unwrap_or_else(|| Observation::error(format!("not run: {stopped}")))
+    });
+    let beyond = beyond.iter().map(|_| Observation::error(format!("not run: {most} calls a turn")));
+    results.chain(beyond).collect()
+}
+
+/// A call that one thread carries out alone.
+enum Single {
+    Glob(Glob),
+    Read(Read),
+}
+
+fn turn(
+    calls: &[Call],
+    results: &[OnceLock<Observation>],
+    cx: &Context<'_>,
+    pool: &Pool,
+) -> Result<(), Stop> {
+    let _calls = pool.calls.enter(calls.len(), cx.watch)?;
+    let mut pass = pool.threads.enter(1, cx.watch)?;
+    let answer = |call: usize, mut observation: Observation, began: Instant| {
+        observation.took = began.elapsed();
+        // Nothing else answers this call.
+        let _ = results[call].set(observation);
+    };
+    let mut singles = Vec::new();
+    let mut greps = Vec::new();
+    for (call, asked) in calls.iter().enumerate() {
+        cx.watch.check()?;
+        match args::parse(asked) {
+            Ok(Asked::Glob(asked)) => singles.push((call, Single::Glob(asked))),
+            Ok(Asked::Read(asked)) => singles.push((call, Single::Read(asked))),
+            Ok(Asked::Grep(asked)) => match grep::plan(asked, cx) {
+                Ok(grep) => greps.push((call, grep)),
+                Err(message) => answer(call, Observation::error(message), cx.began),
+            },
+            Err(message) => answer(call, Observation::error(message), cx.began),
+        }
+    }
+    let sweeps = Sweep::group(greps);
+    let grep_watch = cx.watch.within(cx.limits.grep_time);
+    let next = AtomicUsize::new(0);
+    let work = |first: usize, pass: &mut Pass<'_>| -> Result<(), Stop> {
+        while let Some((call, single)) = singles.get(next.fetch_add(1, Ordering::Relaxed)) {
+            cx.watch.check()?;
+            let began = Instant::now();
+            let observation = match single {
+                Single::Glob(asked) => glob::run(asked, cx),
+                Single::Read(asked) => read::run(asked, cx),
+            };
+            answer(*call, observation, began);
+            pass.give_way(cx.watch)?;
+        }
+        // Each thread begins elsewhere, so that places are listed side by side.
+        for at in 0..sweeps.len() {
+            sweeps[(first + at) % sweeps.len()].work(cx, &grep_watch, pass)?;
+        }
+        Ok(())
+    };
+    let parts = singles.len() + sweeps.iter().map(Sweep::parts).sum::<usize>();
+    let outcome = std::thread::scope(|scope| {
+        for helper in 1..parts {
+            let Some(mut pass) = pool.threads.try_enter() else { break };
+            let work = &work;
+            // A helper stops for the reason the first thread stops for.
+            scope.spawn(move || work(helper, &mut pass));
+        }
+        work(0, &mut pass)
+    });
+    for (call, observation) in sweeps.iter().flat_map(|sweep| sweep.show(cx, &grep_watch)) {
+        answer(call, observation, cx.began);
+    }
+    outcome
+}
