@@ -6,7 +6,7 @@ use serde_json::ser::{Formatter, Serializer};
 use crate::chat::ToolSpec;
 
 /// The system text, followed by the tools and how to call them when there are any.
-pub(super) fn system(text: &str, tools: &[ToolSpec]) -> String {
+pub fn system(text: &str, tools: &[ToolSpec]) -> String {
     if tools.is_empty() {
         return text.to_owned();
     }

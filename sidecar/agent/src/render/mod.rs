@@ -8,7 +8,7 @@ mod family;
 mod hermes;
 
 pub use family::Family;
-pub use hermes::json;
+pub use hermes::{json, system};
 
 use crate::chat::{Message, ModelError, ToolResult};
 
@@ -152,7 +152,7 @@ impl Renderer {
 
 /// The Hermes form that Qwen was trained on. A result that holds the closing tag is disarmed, so
 /// that no file can pass for a second result.
-fn response(result: &ToolResult) -> String {
+pub fn response(result: &ToolResult) -> String {
     let text = result.text.replace("</tool_response", "< /tool_response");
     format!("<tool_response>\n{text}\n</tool_response>")
 }
