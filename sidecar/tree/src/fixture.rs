@@ -17,7 +17,7 @@ impl Fixture {
     pub fn new(text: &str) -> Self {
         let fixture = Self { dir: tempfile::tempdir().unwrap() };
         for (path, content) in files(text) {
-            fixture.write(&path, content);
+            fixture.write(path, content);
         }
         fixture
     }
@@ -28,15 +28,23 @@ impl Fixture {
     }
 
     /// Writes one file and the folders above it.
-    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
         let file = self.path().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, content).unwrap();
         file
     }
 
+    /// Makes a symbolic link and the folders above it; `target` is written as given.
+    #[cfg(unix)]
+    pub fn link(&self, path: impl AsRef<Path>, target: impl AsRef<Path>) {
+        let link = self.path().join(path);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, link).unwrap();
+    }
+
     /// Removes one file.
-    pub fn remove(&self, path: &str) {
+    pub fn remove(&self, path: impl AsRef<Path>) {
         fs::remove_file(self.path().join(path)).unwrap();
     }
 

@@ -5,17 +5,30 @@
 //! beneath a directory handle, and nothing here runs a program the repository names.
 
 mod disk;
+mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+mod folder;
+mod forest;
+mod git;
 mod hash;
+mod overlay;
 mod path;
+mod regular;
 mod resolve;
 mod rules;
+mod text;
 mod walk;
 mod watch;
 
 pub use disk::DiskTree;
+pub use error::TreeError;
+pub use folder::{Folder, Item, ItemKind, OuterRules};
+pub use forest::ForestTree;
+pub use git::GitTree;
+pub use overlay::OverlayTree;
 pub use path::{PathError, RepoPath};
+pub use text::{decode, is_binary};
 pub use watch::{Event, Sink, Stage, Stop, Watch};
 
 /// The most bytes [`Tree::read`] returns by default: larger files are cut, never loaded whole.
@@ -57,48 +70,6 @@ impl Listing {
     pub const MAX_WARNINGS: usize = 20;
 }
 
-/// One folder as it lies there, before any ignore rule.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Folder {
-    /// In no particular order; `.git` is never among them.
-    pub items: Vec<Item>,
-    /// Names that no [`RepoPath`] can hold, made printable, and why.
-    pub unnamed: Vec<(String, PathError)>,
-    /// Whether it is the top of a git repository: rules of folders above do not reach into it.
-    pub is_repository: bool,
-    /// `.gitignore` files from above the tree's root that hold here, outermost first.
-    pub outer_rules: Vec<OuterRules>,
-}
-
-/// An entry of a [`Folder`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
-    pub name: String,
-    pub kind: ItemKind,
-}
-
-/// What an [`Item`] is, links not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ItemKind {
-    /// `size` in bytes; `stamp` as in [`Entry`].
-    File {
-        size: u64,
-        stamp: u64,
-    },
-    Dir,
-    Link,
-    /// A pipe, socket or device.
-    Special,
-}
-
-/// A `.gitignore` that lies above a tree's root, in the git repository that holds the root.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OuterRules {
-    /// From the folder that holds the `.gitignore` down to the tree's root, such as `packages/app`.
-    pub below: String,
-    pub text: Vec<u8>,
-}
-
 /// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -118,36 +89,6 @@ pub struct Blob {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(pub String);
 
-/// Why a path gave nothing. The text is fit to be shown to a model or a person.
-#[derive(Debug, thiserror::Error)]
-pub enum TreeError {
-    #[error("{0}")]
-    Path(#[from] PathError),
-    #[error("{path}: no such file or folder")]
-    NotFound { path: String },
-    #[error("{path}: leaves the repository (a link that points outside it)")]
-    Outside { path: String },
-    #[error("{path}: is a folder, not a file")]
-    IsDir { path: String },
-    #[error("{path}: not a regular file (a pipe, socket or device)")]
-    Special { path: String },
-    /// In git's own folder, which holds no files of the repository.
-    #[error("{path}: lies in git's own folder, which is not served")]
-    GitDir { path: String },
-    /// Too large to be handled whole.
-    #[error("{path}: {size} bytes are too many to be read whole")]
-    TooLarge { path: String, size: u64 },
-    #[error("{path}: permission denied")]
-    Denied { path: String },
-    /// The root itself cannot serve; `hint` says what to do.
-    #[error("{message}")]
-    Root { message: String, hint: String },
-    #[error("{path}: {message}")]
-    Io { path: String, message: String },
-    #[error(transparent)]
-    Stopped(#[from] Stop),
-}
-
 /// A repository's files at one moment.
 ///
 /// One conformance suite (`sidecar/tree/tests/`) holds for every source: the same repository on
@@ -159,8 +100,13 @@ pub trait Tree: Send + Sync {
     /// What lies in one folder, ignored and hidden entries too; links in the path are followed
     /// within the root.
     fn list(&self, dir: &RepoPath, watch: &Watch) -> Result<Folder, TreeError>;
+    /// Where the symbolic link at `path` points, as written; `None` when it is something else.
+    /// Links in the parents are not followed.
+    fn link(&self, path: &RepoPath) -> Result<Option<String>, TreeError>;
     /// The path without links that names the same file or folder.
-    fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError>;
+    fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError> {
+        resolve::resolve(path, |at| self.link(at))
+    }
     /// What `path` names; links are followed only within the root.
     fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError>;
     /// The first `limit` bytes of a file. Never blocks on a pipe, never leaves the root.

@@ -6,12 +6,14 @@ const MAX_LINKS: usize = 40;
 
 /// Follows the links in `path`, one segment at a time, within the root.
 ///
-/// `link` gives the target of the link that a path without links in its parents names, `None` when
-/// it names something else, or an error when it names nothing.
+/// `link` is [`crate::Tree::link`].
 pub(crate) fn resolve(
     path: &RepoPath,
     mut link: impl FnMut(&RepoPath) -> Result<Option<String>, TreeError>,
 ) -> Result<RepoPath, TreeError> {
+    if path.in_git_dir() {
+        return Err(TreeError::GitDir { path: path.to_string() });
+    }
     let outside = || TreeError::Outside { path: path.to_string() };
     let mut todo: Vec<String> = path.segments().rev().map(str::to_owned).collect();
     let mut at = RepoPath::root();
@@ -29,7 +31,7 @@ pub(crate) fn resolve(
         if next.in_git_dir() {
             return Err(TreeError::GitDir { path: path.to_string() });
         }
-        let Some(target) = link(&next)? else {
+        let Some(target) = link(&next).map_err(|error| error.at(path))? else {
             at = next;
             continue;
         };

@@ -4,6 +4,10 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+/// More of an ignore file than this is not read: patterns are compiled, and a hostile file could
+/// make that slow.
+pub(crate) const RULES_LIMIT: u64 = 256 << 10;
+
 /// The rules that hold in one folder: its own, then those of the folders above.
 ///
 /// Precedence as in ripgrep: a `.ignore` at any depth beats every `.gitignore`, a deeper file beats

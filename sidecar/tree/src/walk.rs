@@ -2,16 +2,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::rules::{Rules, Verdict};
+use crate::rules::{RULES_LIMIT, Rules, Verdict};
 use crate::{
     Entry, Folder, Item, ItemKind, Kind, Listing, PathError, RepoPath, Scope, Tree, TreeError,
     Watch,
 };
 
-/// More of an ignore file than this is not read: patterns are compiled, and a hostile file could
-/// make that slow.
-const RULES_LIMIT: u64 = 256 << 10;
 const MAX_THREADS: usize = 8;
+/// A git tree of a few objects can unfold to billions of files; no repository has as many as this.
+const MAX_LISTED: usize = 2_000_000;
 
 /// The walk of every source: folders come from [`Tree::list`], ignore rules from [`Tree::read`].
 pub(crate) fn walk<T: Tree + ?Sized>(
@@ -72,6 +71,8 @@ struct State {
     /// Folders to visit; the last goes first, so that few wait at a time.
     jobs: Vec<Job>,
     busy: usize,
+    /// Folders visited and files found.
+    listed: usize,
     found: Found,
     error: Option<TreeError>,
 }
@@ -132,6 +133,13 @@ impl<T: Tree + ?Sized> Walk<'_, T> {
         let mut state = self.lock();
         match found {
             Ok(found) => {
+                state.listed += 1 + found.entries.len();
+                if state.listed > MAX_LISTED {
+                    state.error = Some(TreeError::Root {
+                        message: format!("{}: more than {MAX_LISTED} files", self.tree.name()),
+                        hint: "search a folder of it, or exclude folders in `.ignore`".to_owned(),
+                    });
+                }
                 state.jobs.extend(found.folders);
                 state.found.entries.extend(found.entries);
                 state.found.notes.extend(found.notes);
