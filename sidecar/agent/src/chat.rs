@@ -95,7 +95,7 @@ pub struct Usage {
 }
 
 /// The sampled tokens of a turn, for training.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TokenTrace {
     /// The tokens between the turn before and this one: ours, never sampled. With `ids` of every
     /// turn in order they make the whole stream.
@@ -116,6 +116,9 @@ pub struct Turn {
     pub text: String,
     pub end: TurnEnd,
     pub usage: Usage,
+    /// Greedy, and never evaluated beside another conversation (whose presence may change the
+    /// last bits of the logits): asking again gives the same text.
+    pub reproducible: bool,
     /// `None` where the endpoint gives no token ids.
     pub trace: Option<TokenTrace>,
 }

@@ -99,6 +99,7 @@ impl Chat for LlamaChat {
             text: String::from_utf8_lossy(&bytes).into_owned(),
             end: if sampled.ended { TurnEnd::Stop } else { TurnEnd::Length },
             usage,
+            reproducible: ask.sampling.temperature <= 0.0,
             trace: Some(trace),
         })
     }

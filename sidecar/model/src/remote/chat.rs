@@ -85,7 +85,7 @@ impl Chat for RemoteChat {
             Some("length") => TurnEnd::Length,
             _ => TurnEnd::Stop,
         };
-        Ok(Turn { text, end, usage, trace: None })
+        Ok(Turn { text, end, usage, reproducible: false, trace: None })
     }
 
     fn score(

@@ -51,6 +51,7 @@ fn a_conversation_of_calls_results_and_an_answer() {
                 .into(),
             end: TurnEnd::Stop,
             usage: Usage { prompt_new: 50, evaluated: None, generated: 20 },
+            reproducible: false,
             trace: None,
         }
     );
@@ -67,6 +68,7 @@ fn a_conversation_of_calls_results_and_an_answer() {
             text: "{\"files\":[]}".into(),
             end: TurnEnd::Stop,
             usage: Usage { prompt_new: 20, evaluated: Some(26), generated: 5 },
+            reproducible: false,
             trace: None,
         }
     );
