@@ -124,7 +124,12 @@ impl Renderer {
             }
             (
                 Message::User(text),
-                Last::Nobody | Last::System | Last::Tools | Last::Assistant | Last::Sampled { .. },
+                Last::Nobody
+                | Last::System
+                | Last::User
+                | Last::Tools
+                | Last::Assistant
+                | Last::Sampled { .. },
             ) => {
                 out.special(marks.user);
                 out.text(text);

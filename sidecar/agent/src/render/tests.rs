@@ -338,8 +338,8 @@ fn a_wrong_order_is_refused_and_changes_nothing() {
         "tool results cannot follow nothing"
     );
     assert_eq!(
-        refused(&mut renderer, &[user.clone(), user.clone()]),
-        "a user text cannot follow a user text"
+        refused(&mut renderer, &[user.clone(), Message::Tools(vec![])]),
+        "tool results cannot follow a user text"
     );
     renderer.push(&[user]).unwrap();
     renderer.start_turn().unwrap();

@@ -1,0 +1,195 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use codegrep_agent::profiles::CodeGrep;
+use codegrep_agent::{Limits, Rules, StopReason};
+use codegrep_tree::Watch;
+
+use crate::given::{ANSWER, GREP, calls, repository, run, run_under, shown};
+
+fn under(limits: Limits) -> Rules {
+    Rules { profile: Arc::new(CodeGrep::new(limits)), ..Rules::default() }
+}
+
+#[test]
+fn an_early_answer_ends_the_run() {
+    let calls = calls(&[GREP]);
+    let episode = run(&format!("--- turn\n{calls}\n--- turn\n{ANSWER}\n"));
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::Answered, 2));
+    // A model that follows no grammar may answer at once.
+    let episode = run(&format!("--- turn\nunconstrained\n\nIt is here: {ANSWER}\n"));
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::Answered, 1));
+}
+
+#[test]
+fn one_malformed_turn_is_corrected_and_costs_no_turn() {
+    let calls = calls(&[GREP]);
+    let episode = run(&format!(
+        "--- turn\nunconstrained\n\nLet me think.\n\
+         --- turn\nasked: calls\nexpect: neither a tool call nor an answer\n\n{calls}\n\
+         --- turn\n{calls}\n--- turn\n{calls}\n--- turn\nasked: answer\n\n{ANSWER}\n"
+    ));
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::Answered, 5));
+    let malformed: Vec<bool> = episode.turns().map(|turn| turn.malformed).collect();
+    assert_eq!(malformed, [true, false, false, false, false]);
+}
+
+#[test]
+fn the_second_malformed_turn_ends_as_no_answer() {
+    let calls = calls(&[GREP]);
+    for script in [
+        "--- turn\nunconstrained\n\nHm.\n--- turn\nunconstrained\n\nHm.\n".to_owned(),
+        format!("--- turn\nunconstrained\n\nHm.\n--- turn\n{calls}\n--- turn\nunconstrained\n\n\n"),
+    ] {
+        let episode = run(&script);
+        assert_eq!((episode.stop, &episode.error), (StopReason::NoAnswer, &None));
+    }
+}
+
+#[test]
+fn calls_in_the_answer_turn_are_not_run_and_end_as_turns() {
+    let calls = calls(&[GREP]);
+    let explore = format!("--- turn\n{calls}\n").repeat(3);
+    let stubborn = format!("--- turn\nasked: answer\nunconstrained\n\n{calls}\n");
+    let episode = run(&format!("{explore}{stubborn}{stubborn}"));
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::Turns, 5));
+    assert_eq!(episode.tool_calls(), 3);
+    let episode = run(&format!("{explore}{stubborn}--- turn\nexpect: no answer\n\n{ANSWER}\n"));
+    assert_eq!(episode.stop, StopReason::Answered);
+}
+
+#[test]
+fn a_script_that_runs_out_is_a_model_error_with_a_reason() {
+    let episode = run(&format!("--- turn\n{}\n", calls(&[GREP])));
+    assert_eq!(episode.stop, StopReason::ModelError);
+    assert_eq!(
+        episode.error.as_deref(),
+        Some("script script, part 2: the script has no more turns here")
+    );
+    assert_eq!(episode.tool_calls(), 1);
+}
+
+#[test]
+fn a_failing_model_is_a_model_error_with_its_hint() {
+    let episode = run("--- turn\nfail: the server went away\n");
+    assert_eq!(episode.stop, StopReason::ModelError);
+    assert_eq!(episode.error.as_deref(), Some("the server went away (hint: the script says so)"));
+}
+
+#[test]
+fn the_generation_budget_ends_the_search_and_keeps_the_answer() {
+    let limits = Limits { generated_tokens: 390, ..Limits::default() };
+    let many = calls(&[GREP; 5]);
+    // 390 - 320 for the answer: the first turn is cut, the answer is asked for at once.
+    let episode = run_under(
+        &repository(),
+        &format!("--- turn\n{many}\n--- turn\nasked: answer\n\n{ANSWER}\n"),
+        &under(limits),
+        &Watch::idle(),
+    );
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::Answered, 2));
+    assert_eq!(episode.turns().next().unwrap().usage.generated, 70);
+    assert!(episode.turns().next().unwrap().calls.last().unwrap().error);
+    let limits = Limits { generated_tokens: 10, ..Limits::default() };
+    let episode = run_under(&repository(), "--- turn\nx\n", &under(limits), &Watch::idle());
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::Tokens, 0));
+}
+
+#[test]
+fn an_answer_cut_by_its_limit_keeps_its_whole_files() {
+    let limits = Limits { answer_tokens: 32, explore_turns: 1, ..Limits::default() };
+    let answer = r#"{"files": [{"path": "backup/copy.py", "line_ranges": [[3, 6]]}, {"path": "backup/progress.py", "line_ranges": [[1, 2], [3, 3], [1, 3]]}]}"#;
+    let episode = run_under(
+        &repository(),
+        &format!("--- turn\n{}\n--- turn\n{answer}\n", calls(&[GREP])),
+        &under(limits),
+        &Watch::idle(),
+    );
+    assert_eq!((episode.stop, episode.files.len()), (StopReason::Answered, 1));
+}
+
+#[test]
+fn a_context_without_room_for_the_prompt_is_full() {
+    let episode = run("capacity: 300\n--- turn\nx\n");
+    assert_eq!((episode.stop, episode.turns().count()), (StopReason::ContextFull, 0));
+}
+
+#[test]
+fn an_observation_that_overflows_is_cut_and_the_answer_forced() {
+    let fixture = repository();
+    fixture.write("long.txt", "a line of the long file\n".repeat(150));
+    let read = r#"{"name": "read", "arguments": {"path": "long.txt"}}"#;
+    let script = format!(
+        "capacity: 2100\n--- turn\n{}\n\
+         --- turn\nasked: answer\nexpect: (cut: the context is full)\nexpect: ProgressBar\n\n{ANSWER}\n",
+        calls(&[read, GREP])
+    );
+    let episode = run_under(&fixture, &script, &Rules::default(), &Watch::idle());
+    assert_eq!((episode.stop, episode.error.as_deref()), (StopReason::Answered, None));
+    assert!(shown(&episode)[0].contains("a line of the long file"));
+}
+
+#[test]
+fn a_ninth_call_is_not_run() {
+    let nine = calls(&[GREP; 9]);
+    let episode = run(&format!("--- turn\nunconstrained\n\n{nine}\n--- turn\n{ANSWER}\n"));
+    let results = shown(&episode);
+    assert_eq!(results[8], "not run: 8 calls a turn");
+    assert!(results[7].contains("backup/copy.py:4"));
+    assert_eq!(episode.tool_calls(), 9);
+}
+
+#[test]
+fn a_bad_call_is_answered_in_its_place() {
+    let episode = run(&format!(
+        "--- turn\nunconstrained\n\n<tool_call>\n{{\"name\": \"grep\"\n</tool_call>\n{}\n--- turn\n{ANSWER}\n",
+        calls(&[GREP, r#"{"name": "fly", "arguments": {}}"#])
+    ));
+    let results = shown(&episode);
+    assert!(results[0].starts_with("error: not a tool call: invalid JSON"), "{results:?}");
+    assert!(results[1].contains("backup/copy.py:4"), "{results:?}");
+    assert!(results[2].starts_with("error: "), "{results:?}");
+    let errors: Vec<bool> = episode.turns().next().unwrap().calls.iter().map(|c| c.error).collect();
+    assert_eq!(errors, [true, false, true]);
+}
+
+#[test]
+fn a_deadline_before_any_turn_ends_as_deadline() {
+    let watch = Watch::idle().within(Duration::from_millis(60));
+    let started = Instant::now();
+    let script = "--- turn\ndelay: 60000ms\nunconstrained\n\nx\n--- turn\ndelay: 60000ms\nunconstrained\n\nx\n";
+    let episode = run_under(&repository(), script, &Rules::default(), &watch);
+    assert_eq!(episode.stop, StopReason::Deadline);
+    assert!(!episode.reproducible);
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+/// The first turn is stopped while there is time for an answer, which is then forced.
+#[test]
+fn a_slow_turn_gives_way_to_the_answer() {
+    let watch = Watch::idle().within(Duration::from_secs(2));
+    let script = format!(
+        "--- turn\nasked: calls\ndelay: 60000ms\nunconstrained\n\nx\n\
+         --- turn\nasked: answer\nexpect: Answer now\n\n{ANSWER}\n"
+    );
+    let episode = run_under(&repository(), &script, &Rules::default(), &watch);
+    assert_eq!((episode.stop, episode.error.as_deref()), (StopReason::Answered, None));
+    assert!(episode.hurried && !episode.reproducible);
+}
+
+#[test]
+fn a_cancel_ends_the_run_at_once() {
+    let watch = Watch::idle();
+    let canceller = watch.clone();
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            canceller.cancel();
+        });
+        let script = "--- turn\ndelay: 60000ms\nunconstrained\n\nx\n";
+        let episode = run_under(&repository(), script, &Rules::default(), &watch);
+        assert_eq!(episode.stop, StopReason::Cancelled);
+    });
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
