@@ -19,7 +19,6 @@ use crate::LlamaConfig;
 mod chat;
 mod context;
 mod engine;
-mod gguf;
 mod grammar;
 mod hash;
 mod job;

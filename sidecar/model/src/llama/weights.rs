@@ -15,7 +15,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_sys_2 as sys;
 
-use super::gguf::Header;
+use crate::gguf::Header;
 use crate::{AdapterConfig, LlamaConfig};
 
 /// A loaded model. Immutable but for its list of adapters.

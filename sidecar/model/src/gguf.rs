@@ -6,11 +6,9 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use llama_cpp_sys_2 as sys;
-
 /// A value of the metadata. Arrays keep their type and length only.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Int(i128),
     Float(f64),
     Bool(bool),
@@ -20,9 +18,11 @@ pub(super) enum Value {
 
 /// What the header of a whole and plausible file says.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     values: HashMap<String, Value>,
     tensors: usize,
+    /// Numbers in all tensors together.
+    pub parameters: u64,
 }
 
 /// Type codes of the format.
@@ -31,6 +31,45 @@ const ARRAY: u32 = 9;
 const FLOAT32: u32 = 6;
 const INT32: u32 = 5;
 const UINT32: u32 = 4;
+
+/// What tensors are made of (`ggml.h`): code, elements of a block, bytes of a block.
+const TENSOR_TYPES: [(u32, u64, u64); 35] = [
+    (0, 1, 4),      // F32
+    (1, 1, 2),      // F16
+    (2, 32, 18),    // Q4_0
+    (3, 32, 20),    // Q4_1
+    (6, 32, 22),    // Q5_0
+    (7, 32, 24),    // Q5_1
+    (8, 32, 34),    // Q8_0
+    (9, 32, 36),    // Q8_1
+    (10, 256, 84),  // Q2_K
+    (11, 256, 110), // Q3_K
+    (12, 256, 144), // Q4_K
+    (13, 256, 176), // Q5_K
+    (14, 256, 210), // Q6_K
+    (15, 256, 292), // Q8_K
+    (16, 256, 66),  // IQ2_XXS
+    (17, 256, 74),  // IQ2_XS
+    (18, 256, 98),  // IQ3_XXS
+    (19, 256, 50),  // IQ1_S
+    (20, 32, 18),   // IQ4_NL
+    (21, 256, 110), // IQ3_S
+    (22, 256, 82),  // IQ2_S
+    (23, 256, 136), // IQ4_XS
+    (24, 1, 1),     // I8
+    (25, 1, 2),     // I16
+    (26, 1, 4),     // I32
+    (27, 1, 8),     // I64
+    (28, 1, 8),     // F64
+    (29, 256, 56),  // IQ1_M
+    (30, 1, 2),     // BF16
+    (34, 256, 54),  // TQ1_0
+    (35, 256, 66),  // TQ2_0
+    (39, 32, 17),   // MXFP4
+    (40, 64, 36),   // NVFP4
+    (41, 128, 18),  // Q1_0
+    (42, 64, 18),   // Q2_0
+];
 
 const MAX_KEYS: u64 = 1 << 16;
 const MAX_TENSORS: u64 = 1 << 16;
@@ -67,8 +106,8 @@ impl Header {
                 return Err(format!("`{key}` is there twice"));
             }
         }
-        let header = Self { values, tensors: tensors as usize };
-        reader.tensors(&header)?;
+        let mut header = Self { values, tensors: tensors as usize, parameters: 0 };
+        header.parameters = reader.tensors(&header)?;
         Ok(header)
     }
 
@@ -278,8 +317,9 @@ impl Reader {
         Ok(())
     }
 
-    /// The tensors follow each other without gaps, each padded to the alignment.
-    fn tensors(&mut self, header: &Header) -> Result<(), String> {
+    /// The tensors follow each other without gaps, each padded to the alignment. Counts their
+    /// elements.
+    fn tensors(&mut self, header: &Header) -> Result<u64, String> {
         let align = match header.values.get("general.alignment") {
             None => 32,
             Some(&Value::Int(align)) if align > 0 && align <= 1 << 16 => align as u64,
@@ -290,9 +330,12 @@ impl Reader {
         }
         let mut names = HashSet::new();
         let mut end = 0_u64;
+        let mut parameters = 0_u64;
         for _ in 0..header.tensors {
             let name = self.text(63)?;
-            let bytes = self.tensor().map_err(|error| format!("{error} (tensor `{name}`)"))?;
+            let (elements, bytes) =
+                self.tensor().map_err(|error| format!("{error} (tensor `{name}`)"))?;
+            parameters = parameters.saturating_add(elements);
             let offset = self.u64()?;
             if offset != end {
                 return Err(format!("broken: tensor `{name}` is at {offset} instead of {end}"));
@@ -312,11 +355,11 @@ impl Reader {
             let need = start.saturating_add(end);
             return Err(format!("cut off: {size} bytes of {need} are there"));
         }
-        Ok(())
+        Ok(parameters)
     }
 
-    /// Size in bytes, before padding.
-    fn tensor(&mut self) -> Result<u64, String> {
+    /// Elements, and size in bytes before padding.
+    fn tensor(&mut self) -> Result<(u64, u64), String> {
         let dims = self.u32()?;
         if dims > 4 {
             return Err(format!("broken: {dims} dimensions"));
@@ -334,17 +377,32 @@ impl Reader {
             }
         }
         let kind = self.u32()?;
-        if kind >= sys::GGML_TYPE_COUNT {
+        let Some(&(_, block, width)) = TENSOR_TYPES.iter().find(|known| known.0 == kind) else {
             return Err(format!("weights of type {kind} are not supported"));
-        }
-        // SAFETY: both look up a table by an index that was just checked.
-        let (block, width) = unsafe { (sys::ggml_blck_size(kind), sys::ggml_type_size(kind)) };
-        let block = u64::try_from(block).unwrap_or(0);
-        if block == 0 || row % block != 0 {
+        };
+        if row % block != 0 {
             return Err(format!("weights of type {kind} do not fit its shape"));
         }
-        (elements / block)
-            .checked_mul(width as u64)
-            .ok_or_else(|| "broken: its size is out of range".to_owned())
+        let bytes = (elements / block)
+            .checked_mul(width)
+            .ok_or_else(|| "broken: its size is out of range".to_owned())?;
+        Ok((elements, bytes))
+    }
+}
+
+#[cfg(all(test, feature = "llama"))]
+mod tests {
+    use llama_cpp_sys_2 as sys;
+
+    use super::TENSOR_TYPES;
+
+    #[test]
+    fn the_types_of_tensors_are_those_of_llama_cpp() {
+        let known = (0..sys::GGML_TYPE_COUNT).filter_map(|kind| {
+            // SAFETY: both look up a table by an index within it.
+            let (block, width) = unsafe { (sys::ggml_blck_size(kind), sys::ggml_type_size(kind)) };
+            (block > 0).then_some((kind, block as u64, width as u64))
+        });
+        assert_eq!(known.collect::<Vec<_>>(), TENSOR_TYPES);
     }
 }
