@@ -7,6 +7,7 @@ use codegrep_agent::{Model, ModelError};
 use codegrep_tree::Watch;
 
 mod config;
+mod gguf;
 mod http;
 #[cfg(feature = "llama")]
 pub mod llama;
