@@ -27,7 +27,8 @@ pub struct FileRef {
 pub struct GrepParams {
     /// Workspace roots: absolute paths or `file://` URIs, at least one.
     pub roots: Vec<String>,
-    /// A regular expression in Rust's syntax, matched a line at a time.
+    /// A regular expression in Rust's syntax, matched a line at a time; what is none is searched
+    /// for as plain text.
     pub pattern: String,
     /// Only at or below this path, relative to each root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +71,7 @@ pub struct GrepMatch {
     pub path: String,
     /// 1-based.
     pub line: u32,
-    /// The line without its ending; invalid UTF-8 replaced.
+    /// The line without surrounding blanks, shortened where long; invalid UTF-8 replaced.
     pub text: String,
 }
 

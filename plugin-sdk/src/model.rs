@@ -74,6 +74,8 @@ pub struct AdapterLoadParams {
 pub struct AdapterLoadResponse {
     /// What a request gives as `adapter`.
     pub adapter: String,
-    /// SHA-256 of its file.
+    /// The model it was loaded beside.
+    pub model: String,
+    /// SHA-256 of the model's weights; null for a remote one.
     pub hash: Option<String>,
 }

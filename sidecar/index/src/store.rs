@@ -70,6 +70,11 @@ impl Store {
         })
     }
 
+    /// What is kept for a root, as it was when it was last asked for.
+    pub fn peek(&self, root: &str) -> Option<Arc<Index>> {
+        self.lock().by_root.get(root)?.index.clone()
+    }
+
     /// Drops what is kept for a root.
     pub fn forget(&self, root: &str) {
         if let Some(slot) = self.lock().by_root.get_mut(root) {

@@ -1,6 +1,7 @@
 //! Errors as people and clients see them. Libraries' errors are classified here, once.
 
 use codegrep_plugin_sdk::{ErrorKind, RpcError, code};
+use codegrep_tree::Stop;
 
 /// Why a command or a request gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,28 +17,29 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(kind: ErrorKind, code: i32, message: impl Into<String>) -> Self {
+    /// With a code of its own.
+    pub fn wire(kind: ErrorKind, code: i32, message: impl Into<String>) -> Self {
         Self { kind, code, message: message.into(), hint: String::new() }
     }
 
     /// The command line or the request is wrong: exit code 2.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::User, code::INVALID_PARAMS, message)
+        Self::wire(ErrorKind::User, code::INVALID_PARAMS, message)
     }
 
     /// A setting is wrong.
     pub fn config(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Config, code::INTERNAL_ERROR, message)
+        Self::wire(ErrorKind::Config, code::INTERNAL_ERROR, message)
     }
 
     /// The machine is in the way.
     pub fn environment(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Environment, code::INTERNAL_ERROR, message)
+        Self::wire(ErrorKind::Environment, code::INTERNAL_ERROR, message)
     }
 
     /// A fault of ours.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Internal, code::INTERNAL_ERROR, message).hint(
+        Self::wire(ErrorKind::Internal, code::INTERNAL_ERROR, message).hint(
             "this is a fault of codegrep: please report it with the output of `codegrep doctor`",
         )
     }
@@ -48,9 +50,26 @@ impl Failure {
         self
     }
 
+    /// Whether the work was stopped rather than failed.
+    pub fn is_stop(&self) -> bool {
+        self.code == code::CANCELLED
+    }
+
     /// 2 for bad usage, 1 for the rest.
     pub fn exit_code(&self) -> u8 {
         if self.code == code::INVALID_PARAMS { 2 } else { 1 }
+    }
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Cancelled => {
+                Self::wire(ErrorKind::User, code::CANCELLED, "the request was cancelled")
+            }
+            Stop::Deadline => Self::environment("the time budget is spent")
+                .hint("raise the budget, or ask for less"),
+        }
     }
 }
 

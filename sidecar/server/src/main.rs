@@ -4,10 +4,18 @@
 
 mod cli;
 mod config;
+mod core;
 mod failure;
+mod front;
+#[cfg(all(feature = "llama", unix))]
+mod omp;
+mod requests;
+mod wire;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(all(feature = "llama", unix))]
+    omp::wait_passively();
     cli::run()
 }

@@ -1,27 +1,49 @@
 //! The command line: one file a command.
 
 mod doctor;
+mod find;
+mod interrupt;
+mod log;
 mod model;
+mod progress;
 mod schema;
+mod serve;
+mod view;
 
 use std::io::{self, Write};
+use std::panic;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
 
 use crate::config::Places;
 use crate::failure::Failure;
+use crate::requests::FEATURES;
 
 /// Which files is a task about? A retrieval agent that runs on this machine.
 #[derive(Debug, Parser)]
-#[command(name = "codegrep", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "codegrep", version = VERSION.as_str(), arg_required_else_help = true)]
 struct Cli {
+    #[command(flatten)]
+    log: log::Args,
     #[command(subcommand)]
     command: Command,
 }
 
+/// `0.1.0 (llama, cuda)`.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let features =
+        if FEATURES.is_empty() { "without llama".to_owned() } else { FEATURES.join(", ") };
+    format!("{} ({features})", env!("CARGO_PKG_VERSION"))
+});
+
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Name the files a task is about
+    Find(find::Args),
+    /// Answer an editor's or agent's requests
+    Serve(serve::Args),
     /// The models on this machine: list, verify, add, pull
     Model(model::Args),
     /// What works on this machine, and what to do about what doesn't
@@ -35,15 +57,19 @@ enum Command {
 pub fn run() -> ExitCode {
     // Bad usage ends here with clap's message and exit code 2.
     let cli = Cli::parse();
-    match dispatch(cli) {
-        Ok(code) => code,
-        Err(failure) => show(&failure),
-    }
+    let outcome = panic::catch_unwind(|| dispatch(cli)).unwrap_or_else(|_| {
+        // What it was, the panic itself has said.
+        Err(Failure::internal("the command failed unexpectedly"))
+    });
+    outcome.unwrap_or_else(|failure| show(&failure))
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    log::start(&cli.log)?;
     let places = Places::of_this_user()?;
     match cli.command {
+        Command::Find(args) => find::run(args, places),
+        Command::Serve(args) => serve::run(args, places),
         Command::Model(args) => model::run(&args, &places),
         Command::Doctor(args) => doctor::run(&args, &places),
         Command::Schema(args) => schema::run(&args),
@@ -51,12 +77,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
 }
 
 fn show(failure: &Failure) -> ExitCode {
-    let mut stderr = anstream::stderr().lock();
-    // Where stderr is closed there is nobody left to tell.
-    let _ = writeln!(stderr, "error: {}", failure.message);
-    if !failure.hint.is_empty() {
-        let _ = writeln!(stderr, "hint: {}", failure.hint);
-    }
+    view::failure(failure);
     ExitCode::from(failure.exit_code())
 }
 

@@ -1,6 +1,14 @@
-//! Settings, in two stages: what was written (each value with its source) becomes what the
-//! program needs.
+//! Settings, in two stages: what was written (every value optional, with its source) becomes what
+//! the program needs.
 
+mod choice;
+mod layer;
 mod places;
+mod repository;
+mod settings;
 
+pub use choice::ModelChoice;
+pub use layer::Layer;
 pub use places::Places;
+pub use repository::RepositorySettings;
+pub use settings::{MAX_FILES, Settings};

@@ -1,0 +1,43 @@
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::{env, io};
+
+use fs_err::OpenOptions;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+
+use crate::failure::Failure;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What to log: `error`, `warn`, `info`, `debug`, `trace`, or directives such as
+    /// `codegrep_model=debug` [default: warn; or CODEGREP_LOG]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    log: Option<String>,
+    /// Append the log to this file instead of writing it to stderr
+    #[arg(long, global = true, value_name = "FILE")]
+    log_file: Option<PathBuf>,
+}
+
+/// Sends the log to stderr or a file; never to stdout, which belongs to answers.
+pub fn start(args: &Args) -> Result<(), Failure> {
+    let from_env = || env::var("CODEGREP_LOG").ok().filter(|level| !level.is_empty());
+    let level = args.log.clone().or_else(from_env).unwrap_or_else(|| "warn".to_owned());
+    let filter = EnvFilter::try_new(&level).map_err(|error| {
+        Failure::usage(format!("--log {level}: {error}"))
+            .hint("such as `--log debug` or `--log codegrep_model=trace`")
+    })?;
+    let (writer, colours) = match &args.log_file {
+        None => (BoxMakeWriter::new(io::stderr), io::stderr().is_terminal()),
+        Some(path) => {
+            let file =
+                OpenOptions::new().create(true).append(true).open(path).map_err(|error| {
+                    Failure::environment(format!("the log cannot be written: {error}"))
+                        .hint("name a file in a folder that exists and may be written")
+                })?;
+            (BoxMakeWriter::new(std::sync::Mutex::new(file.into_file())), false)
+        }
+    };
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours).init();
+    Ok(())
+}

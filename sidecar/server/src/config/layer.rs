@@ -1,0 +1,138 @@
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use codegrep_model::remote::RemoteConfig;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Nowhere: the built-in value.
+    Default,
+    /// The user's settings file.
+    File(PathBuf),
+    /// `CODEGREP_…`.
+    Env,
+    /// The command line.
+    Flag,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("the built-in default"),
+            Self::File(path) => path.display().fmt(f),
+            Self::Env => f.write_str("the environment"),
+            Self::Flag => f.write_str("the command line"),
+        }
+    }
+}
+
+/// What one source wrote.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Layer {
+    /// `auto`, `none`, a name, a path, an endpoint or `scripted:FILE`.
+    pub model: Option<String>,
+    pub profile: Option<String>,
+    pub budget_ms: Option<u64>,
+    pub max_files: Option<u32>,
+    /// Lowest probability that is injected.
+    pub bar: Option<f64>,
+    pub injection_tag: Option<String>,
+    /// Whether a home folder or `/` may be searched.
+    pub any_root: Option<bool>,
+    /// Whether feedback is kept.
+    pub feedback: Option<bool>,
+    /// Requests served at the same time.
+    pub workers: Option<u32>,
+    /// Requests that may wait besides.
+    pub queue: Option<u32>,
+    pub llama: LlamaLayer,
+    /// Endpoints by the name a request gives.
+    pub endpoints: BTreeMap<String, RemoteConfig>,
+}
+
+/// How GGUF files are run.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LlamaLayer {
+    pub context_tokens: Option<u32>,
+    pub threads: Option<u32>,
+    pub gpu_layers: Option<u32>,
+    pub sequences: Option<u32>,
+}
+
+/// The user's settings file; an absent one is empty.
+pub fn file_layer(path: &Path) -> Result<Layer, Failure> {
+    let text = match fs_err::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Layer::default());
+        }
+        Err(error) => return Err(Failure::config(format!("the settings cannot be read: {error}"))),
+    };
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        Failure::config(format!("{}:{line}: {}", path.display(), error.message()))
+            .hint("correct the line, or delete it to return to the default")
+    })
+}
+
+/// What the environment sets.
+pub fn env_layer() -> Result<Layer, Failure> {
+    Ok(Layer {
+        model: variable("CODEGREP_MODEL")?,
+        profile: variable("CODEGREP_PROFILE")?,
+        budget_ms: variable("CODEGREP_BUDGET_MS")?,
+        max_files: variable("CODEGREP_MAX_FILES")?,
+        bar: variable("CODEGREP_BAR")?,
+        injection_tag: variable("CODEGREP_INJECTION_TAG")?,
+        feedback: variable("CODEGREP_FEEDBACK")?,
+        workers: variable("CODEGREP_WORKERS")?,
+        queue: variable("CODEGREP_QUEUE")?,
+        ..Layer::default()
+    })
+}
+
+fn variable<T: FromStr<Err: fmt::Display>>(name: &str) -> Result<Option<T>, Failure> {
+    let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+    let bad = |why: &dyn fmt::Display| {
+        Failure::config(format!("{name}={}: {why}", value.to_string_lossy()))
+            .hint(format!("correct the variable or unset {name}"))
+    };
+    let text = value.to_str().ok_or_else(|| bad(&"not UTF-8"))?;
+    text.parse().map(Some).map_err(|error: T::Err| bad(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn a_settings_file_of_every_kind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        assert_eq!(file_layer(&path).unwrap(), Layer::default());
+        fs_err::write(
+            &path,
+            "model = 'm'\nmax_files = 5\n[llama]\nthreads = 2\n\
+             [endpoints.team]\nbase_url = 'http://gpu/v1'\nmodel = 'q'\n",
+        )
+        .unwrap();
+        let layer = file_layer(&path).unwrap();
+        assert_eq!((layer.max_files, layer.llama.threads), (Some(5), Some(2)));
+        assert_eq!(layer.endpoints["team"], RemoteConfig::new("http://gpu/v1", "q"));
+        fs_err::write(&path, "max_files = 3\n\nmodle = 'x'\n").unwrap();
+        let failure = file_layer(&path).unwrap_err();
+        let message = failure.message.replace(&dir.path().display().to_string(), "DIR");
+        expect!["DIR/config.toml:3: unknown field `modle`, expected one of `model`, `profile`, `budget_ms`, `max_files`, `bar`, `injection_tag`, `any_root`, `feedback`, `workers`, `queue`, `llama`, `endpoints`"].assert_eq(&message);
+    }
+}

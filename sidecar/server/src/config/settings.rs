@@ -1,0 +1,216 @@
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use codegrep_model::LlamaConfig;
+use codegrep_model::remote::RemoteConfig;
+
+use super::layer::{Layer, LlamaLayer, Source, env_layer, file_layer};
+use super::{ModelChoice, Places};
+use crate::failure::Failure;
+
+/// The most files any request may want.
+pub const MAX_FILES: usize = 100;
+
+/// A value and where it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting<T> {
+    pub value: T,
+    pub source: Source,
+}
+
+/// What the program runs with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub places: Places,
+    pub model: Setting<ModelChoice>,
+    pub profile: Setting<String>,
+    pub budget: Setting<Duration>,
+    pub max_files: Setting<usize>,
+    /// `None`: the ranker's own.
+    pub bar: Setting<Option<f64>>,
+    pub injection_tag: Setting<String>,
+    pub any_root: Setting<bool>,
+    pub feedback: Setting<bool>,
+    pub workers: Setting<usize>,
+    pub queue: Setting<usize>,
+    pub endpoints: BTreeMap<String, RemoteConfig>,
+    llama: LlamaLayer,
+}
+
+impl Settings {
+    /// The user's file, then the environment, then the command line; the later wins.
+    pub fn load(places: Places, flags: Layer) -> Result<Self, Failure> {
+        let file = file_layer(&places.config_file)?;
+        let layers = [
+            (Source::File(places.config_file.clone()), file),
+            (Source::Env, env_layer()?),
+            (Source::Flag, flags),
+        ];
+        Self::resolve(places, &layers)
+    }
+
+    fn resolve(places: Places, layers: &[(Source, Layer)]) -> Result<Self, Failure> {
+        let budget_ms = pick(layers, |layer| layer.budget_ms, 20_000);
+        let max_files = pick(layers, |layer| layer.max_files, 3);
+        let bar = pick(layers, |layer| layer.bar.map(Some), None);
+        let tag = pick(layers, |layer| layer.injection_tag.clone(), "candidate_files".to_owned());
+        let workers = pick(layers, |layer| layer.workers, 8);
+        let queue = pick(layers, |layer| layer.queue, 64);
+        let model = pick(layers, |layer| layer.model.clone(), "auto".to_owned());
+
+        demand(
+            "budget_ms",
+            &budget_ms,
+            (1..=3_600_000).contains(&budget_ms.value),
+            "1 to 3600000",
+        )?;
+        let most = MAX_FILES as u32;
+        demand("max_files", &max_files, (1..=most).contains(&max_files.value), "1 to 100")?;
+        let probability = bar.value.is_none_or(|bar| (0.0..=1.0).contains(&bar));
+        demand("bar", &bar.as_ref().map(|bar| bar.unwrap_or(0.0)), probability, "0 to 1")?;
+        demand("workers", &workers, (1..=256).contains(&workers.value), "1 to 256")?;
+        demand("queue", &queue, queue.value <= 65_536, "0 to 65536")?;
+        demand("injection_tag", &tag, is_tag(&tag.value), "letters, digits, `_` and `-`")?;
+
+        let base = match &model.source {
+            Source::File(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
+            _ => env::current_dir().unwrap_or_default(),
+        };
+        let llama = layers.iter().fold(LlamaLayer::default(), |under, (_, layer)| {
+            let over = &layer.llama;
+            LlamaLayer {
+                context_tokens: over.context_tokens.or(under.context_tokens),
+                threads: over.threads.or(under.threads),
+                gpu_layers: over.gpu_layers.or(under.gpu_layers),
+                sequences: over.sequences.or(under.sequences),
+            }
+        });
+        Ok(Self {
+            places,
+            model: model.map(|text| ModelChoice::parse(&text, &base)),
+            profile: pick(layers, |layer| layer.profile.clone(), "codegrep".to_owned()),
+            budget: budget_ms.map(Duration::from_millis),
+            max_files: max_files.map(|files| files as usize),
+            bar,
+            injection_tag: tag,
+            any_root: pick(layers, |layer| layer.any_root, false),
+            feedback: pick(layers, |layer| layer.feedback, true),
+            workers: workers.map(|workers| workers as usize),
+            queue: queue.map(|queue| queue as usize),
+            endpoints: layers.iter().flat_map(|(_, layer)| layer.endpoints.clone()).collect(),
+            llama,
+        })
+    }
+
+    /// The user's own choice, if there is one: it goes before a repository's.
+    pub fn max_files_if_set(&self) -> Option<usize> {
+        (self.max_files.source != Source::Default).then_some(self.max_files.value)
+    }
+
+    /// How to run the GGUF file at `path`.
+    pub fn llama(&self, path: PathBuf) -> LlamaConfig {
+        let defaults = LlamaConfig::new(path);
+        LlamaConfig {
+            n_ctx: self.llama.context_tokens.or(defaults.n_ctx),
+            threads: self.llama.threads.or(defaults.threads),
+            gpu_layers: self.llama.gpu_layers.unwrap_or(defaults.gpu_layers),
+            sequences: self.llama.sequences.unwrap_or(defaults.sequences),
+            cache_dir: Some(self.places.cache.clone()),
+            ..defaults
+        }
+    }
+}
+
+impl<T> Setting<T> {
+    fn map<U>(self, f: impl FnOnce(T) -> U) -> Setting<U> {
+        Setting { value: f(self.value), source: self.source }
+    }
+
+    fn as_ref(&self) -> Setting<&T> {
+        Setting { value: &self.value, source: self.source.clone() }
+    }
+}
+
+fn pick<T>(
+    layers: &[(Source, Layer)],
+    get: impl Fn(&Layer) -> Option<T>,
+    default: T,
+) -> Setting<T> {
+    layers
+        .iter()
+        .rev()
+        .find_map(|(source, layer)| {
+            get(layer).map(|value| Setting { value, source: source.clone() })
+        })
+        .unwrap_or(Setting { value: default, source: Source::Default })
+}
+
+fn demand<T: fmt::Display>(
+    name: &str,
+    setting: &Setting<T>,
+    holds: bool,
+    range: &str,
+) -> Result<(), Failure> {
+    if holds {
+        return Ok(());
+    }
+    let message =
+        format!("{name} is {} (from {}); it must be {range}", setting.value, setting.source);
+    Err(match setting.source {
+        Source::Flag => Failure::usage(message),
+        _ => Failure::config(message),
+    })
+}
+
+/// The tag stands between `<` and `>` in a prompt: nothing in it may end it.
+fn is_tag(tag: &str) -> bool {
+    (1..=64).contains(&tag.len())
+        && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn places() -> Places {
+        Places {
+            config_file: "/c/config.toml".into(),
+            models: "/m".into(),
+            cache: "/k".into(),
+            state: "/s".into(),
+        }
+    }
+
+    #[test]
+    fn the_later_layer_wins_and_its_source_is_kept() {
+        let file = Layer { max_files: Some(5), model: Some("m.gguf".into()), ..Layer::default() };
+        let flags = Layer { max_files: Some(2), ..Layer::default() };
+        let file_source = Source::File("/c/config.toml".into());
+        let layers = [(file_source.clone(), file), (Source::Flag, flags)];
+        let settings = Settings::resolve(places(), &layers).unwrap();
+        assert_eq!(settings.max_files, Setting { value: 2, source: Source::Flag });
+        let model = ModelChoice::File("/c/m.gguf".into());
+        assert_eq!(settings.model, Setting { value: model, source: file_source });
+        assert_eq!(settings.queue, Setting { value: 64, source: Source::Default });
+    }
+
+    #[test]
+    fn a_value_out_of_range_names_its_source() {
+        let bad = |layer| {
+            let failure = Settings::resolve(places(), &[(Source::Env, layer)]).unwrap_err();
+            failure.message
+        };
+        expect!["max_files is 0 (from the environment); it must be 1 to 100"]
+            .assert_eq(&bad(Layer { max_files: Some(0), ..Layer::default() }));
+        expect!["bar is NaN (from the environment); it must be 0 to 1"]
+            .assert_eq(&bad(Layer { bar: Some(f64::NAN), ..Layer::default() }));
+        expect![
+            "injection_tag is a> (from the environment); it must be letters, digits, `_` and `-`"
+        ]
+        .assert_eq(&bad(Layer { injection_tag: Some("a>".into()), ..Layer::default() }));
+    }
+}

@@ -1,0 +1,29 @@
+use std::time::Instant;
+
+use codegrep_agent::tools::Pool;
+use codegrep_rank::Ranker;
+
+use super::models::Models;
+use crate::config::Settings;
+
+/// What requests share: indexes, models, the tools' threads.
+pub struct Engines {
+    pub settings: Settings,
+    pub ranker: Ranker,
+    pub pool: Pool,
+    pub models: Models,
+    pub started: Instant,
+}
+
+impl Engines {
+    /// Nothing is loaded or indexed before it is asked for.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            models: Models::default(),
+            ranker: Ranker::default(),
+            pool: Pool::default(),
+            started: Instant::now(),
+            settings,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The ways in. A front turns messages into jobs and answers into messages, and nothing else.
+
+pub mod jsonrpc;

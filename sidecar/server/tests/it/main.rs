@@ -1,0 +1,11 @@
+//! The real binary, driven over its command line and its pipes.
+
+mod cancel;
+mod cli;
+mod conversation;
+mod files;
+mod hostile;
+mod overload;
+mod schema;
+mod sdk;
+mod support;
