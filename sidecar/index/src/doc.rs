@@ -3,9 +3,9 @@ use rustc_hash::FxHashMap;
 
 use crate::imports::{Import, imports};
 use crate::lang::{Content, Language};
-use crate::role::{Role, says_generated};
+use crate::role::{Role, says_generated, subject};
 use crate::symbols::{Symbol, each_symbol};
-use crate::token::{Term, each_term, is_stop};
+use crate::token::{Term, each_term, exact_name, is_stop};
 
 /// Code files above this many bytes are known by path only.
 pub const CODE_LIMIT: u64 = 1 << 20;
@@ -62,10 +62,14 @@ pub(crate) struct Doc {
     pub size: u64,
     pub language: Language,
     pub role: Role,
+    /// Hash of what its name says it tests, or of its own stem.
+    pub subject: u64,
     pub skip: Option<Skip>,
     pub content: Bag,
     /// Terms of the names it defines.
     pub symbol_terms: Bag,
+    /// [`exact_name`](crate::exact_name) of what it defines.
+    pub defined: Bag,
     /// Terms of its own name.
     pub name: Bag,
     /// Terms of its folders.
@@ -104,9 +108,11 @@ impl Doc {
             size: entry.size,
             language,
             role: Role::of(path),
+            subject: exact_name(subject(path).as_bytes()),
             skip: Some(skip),
             content: Bag::default(),
             symbol_terms: Bag::default(),
+            defined: Bag::default(),
             name: Bag::of(path.file_name().as_bytes(), scratch),
             dirs: Bag::of(dirs.as_bytes(), scratch),
             symbols: Box::default(),
@@ -144,6 +150,10 @@ impl Doc {
                 each_term(name, |term| *counts.entry(term).or_insert(0) += 1);
             });
             self.symbol_terms = Bag::from_counts(&mut scratch.counts);
+            for symbol in &scratch.symbols {
+                *scratch.counts.entry(symbol.name).or_insert(0) += 1;
+            }
+            self.defined = Bag::from_counts(&mut scratch.counts);
             self.symbols = scratch.symbols.drain(..).collect();
             let dir = self.path.as_str().rsplit_once('/').map_or("", |(dir, _)| dir);
             self.imports = imports(self.language, dir, text).into();
@@ -161,6 +171,7 @@ impl Doc {
             + self.path.as_str().len()
             + bag(&self.content)
             + bag(&self.symbol_terms)
+            + bag(&self.defined)
             + bag(&self.name)
             + bag(&self.dirs)
             + self.symbols.len() * size_of::<Symbol>()

@@ -39,6 +39,8 @@ pub struct File<'a> {
     pub lines: u32,
     pub language: Language,
     pub role: Role,
+    /// Equal for a source and the tests named after it.
+    pub subject: u64,
     /// Why the content is not in the index; such a file is known by its path only.
     pub skip: Option<Skip>,
     /// What it defines, in order of line.
@@ -55,7 +57,9 @@ pub struct Index {
     symbol_terms: Postings,
     names: Postings,
     dirs: Postings,
-    definitions: FxHashMap<u64, Vec<DocId>>,
+    defined: Postings,
+    /// Bytes of code by language.
+    languages: FxHashMap<Language, u64>,
     modules: Modules,
     /// False for the empty index of a walk that never ended.
     walked: bool,
@@ -107,13 +111,11 @@ impl Index {
         let symbol_terms = field(|doc| &doc.symbol_terms);
         let names = field(|doc| &doc.name);
         let dirs = field(|doc| &doc.dirs);
-        let mut definitions: FxHashMap<u64, Vec<DocId>> = FxHashMap::default();
-        for (id, doc) in docs.iter().enumerate() {
-            for symbol in &doc.symbols {
-                let defining = definitions.entry(symbol.name).or_default();
-                if defining.last() != Some(&(id as DocId)) {
-                    defining.push(id as DocId);
-                }
+        let defined = field(|doc| &doc.defined);
+        let mut languages: FxHashMap<Language, u64> = FxHashMap::default();
+        for doc in &docs {
+            if doc.language.content() == Content::Code && doc.skip.is_none() {
+                *languages.entry(doc.language).or_default() += doc.size;
             }
         }
         let modules = Modules::new(docs.iter().map(|doc| &doc.path));
@@ -122,7 +124,7 @@ impl Index {
             + symbol_terms.memory()
             + names.memory()
             + dirs.memory()
-            + definitions.values().map(|ids| ids.capacity() * 4 + 40).sum::<usize>()
+            + defined.memory()
             + modules.memory();
         Self {
             docs,
@@ -130,7 +132,8 @@ impl Index {
             symbol_terms,
             names,
             dirs,
-            definitions,
+            defined,
+            languages,
             modules,
             walked: true,
             warnings,
@@ -164,6 +167,7 @@ impl Index {
             lines: doc.lines,
             language: doc.language,
             role: doc.role,
+            subject: doc.subject,
             skip: doc.skip,
             symbols: &doc.symbols,
         }
@@ -195,7 +199,14 @@ impl Index {
 
     /// The files that define the name with this [`exact_name`](crate::exact_name), ascending.
     pub fn defining(&self, name: u64) -> &[DocId] {
-        self.definitions.get(&name).map_or(&[], Vec::as_slice)
+        self.defined.of(name).0
+    }
+
+    /// Share of the indexed code that is written in `language`, by bytes.
+    pub fn language_share(&self, language: Language) -> f32 {
+        let all: u64 = self.languages.values().sum();
+        let of = self.languages.get(&language).copied().unwrap_or(0);
+        of as f32 / all.max(1) as f32
     }
 
     /// Which files a module name or the end of a path means.

@@ -50,6 +50,17 @@ impl Role {
     }
 }
 
+/// What a test's file name says it tests; of a source, its stem: `test_query.py`, `QueryTest.java`
+/// and `query.py` share `query`.
+pub(crate) fn subject(path: &RepoPath) -> String {
+    let stem = stem(path.file_name()).to_ascii_lowercase();
+    let heads = ["tests_", "test_", "test-", "test"];
+    let rest = heads.iter().find_map(|head| stem.strip_prefix(head)).unwrap_or(&stem);
+    let tails = ["tests", "test", "spec"];
+    let rest = tails.iter().find_map(|tail| rest.strip_suffix(tail)).unwrap_or(rest);
+    rest.trim_end_matches(['_', '-']).to_owned()
+}
+
 /// Whether the head of a file says that a program wrote it.
 pub(crate) fn says_generated(head: &[u8]) -> bool {
     let head = &head[..head.len().min(600)];
@@ -65,8 +76,13 @@ pub(crate) fn says_generated(head: &[u8]) -> bool {
     .any(|mark| memchr::memmem::find(head, mark).is_some())
 }
 
+/// The name up to its first dot.
+pub fn stem(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}
+
 fn is_test_name(name: &str) -> bool {
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let stem = stem(name);
     let lower = stem.to_ascii_lowercase();
     let rest = &name[stem.len()..];
     lower.starts_with("test_")
@@ -90,6 +106,19 @@ fn is_test_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_shares_its_subject_with_the_source() {
+        for path in [
+            "a/query.py",
+            "tests/test_query.py",
+            "QueryTest.java",
+            "query.spec.ts",
+            "query_test.go",
+        ] {
+            assert_eq!(subject(&RepoPath::parse(path).unwrap()), "query", "{path}");
+        }
+    }
 
     #[test]
     fn paths_tell_roles() {

@@ -43,8 +43,8 @@ pub(crate) struct Query {
     pub mentions: Vec<Mention>,
     /// Innermost first.
     pub frames: Vec<Frame>,
-    /// Terms of the title.
-    pub title: Vec<Term>,
+    /// Words of the title, as written.
+    pub title: Vec<String>,
     /// The text asks for work on tests.
     pub about_tests: bool,
     /// Bytes that were left out of a huge text.
@@ -98,8 +98,10 @@ impl Query {
         }
         each_word(title.as_bytes(), |word| names.add(word, 0.5));
 
-        let mut title_terms = Vec::new();
-        each_term(title.as_bytes(), |term| title_terms.push(term));
+        let mut title_words = Vec::new();
+        each_word(title.as_bytes(), |word| {
+            title_words.extend(std::str::from_utf8(word).map(str::to_owned));
+        });
         let mut dotted: Vec<Vec<String>> = Vec::new();
         for found in DOTTED.find_iter(&no_urls).take(MOST_NAMES) {
             let parts: Vec<String> = found
@@ -118,7 +120,7 @@ impl Query {
             dotted,
             mentions: mentions(text),
             frames: frames(text),
-            title: title_terms,
+            title: title_words,
             about_tests: TESTS.is_match(title),
             left_out,
         }

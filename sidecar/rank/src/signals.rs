@@ -1,4 +1,4 @@
-use codegrep_index::{Content, DocId, Field, Index, exact_name, whole_term};
+use codegrep_index::{Content, DocId, Field, Index, exact_name, stem};
 use codegrep_tree::Watch;
 use rustc_hash::FxHashMap;
 
@@ -200,28 +200,16 @@ fn traced(all: &mut [Features], query: &Query, index: &Index) {
 }
 
 fn about_files(all: &mut [Features], query: &Query, index: &Index) {
-    let mut by_language: FxHashMap<_, u64> = FxHashMap::default();
-    let mut stems: FxHashMap<u64, Vec<DocId>> = FxHashMap::default();
-    for id in 0..index.len() as DocId {
-        let file = index.file(id);
-        if file.language.content() == Content::Code && file.skip.is_none() {
-            *by_language.entry(file.language).or_default() += file.size;
-        }
-        let stem = stem(file.path.file_name());
-        stems.entry(whole_term(stem.as_bytes())).or_default().push(id);
-    }
-    for term in &query.title {
-        let ids = stems.get(term).map_or(&[][..], Vec::as_slice);
-        for &id in ids {
+    for word in &query.title {
+        let (_, ids) = index.modules().named(word);
+        for &id in &ids {
             all[id as usize].stem_in_title = 1.0 / (ids.len() as f32).sqrt();
         }
     }
-    let code: u64 = by_language.values().sum();
     for (id, f) in all.iter_mut().enumerate() {
         let file = index.file(id as DocId);
         let flag = |is: bool| f32::from(u8::from(is));
-        let share = by_language.get(&file.language).copied().unwrap_or(0);
-        f.language_share = share as f32 / code.max(1) as f32;
+        f.language_share = index.language_share(file.language);
         f.length = (1.0 + index.length(Field::Content, id as DocId) as f32).ln() / 10.0;
         f.depth = file.path.as_str().matches('/').count() as f32 / 10.0;
         let role = file.role;
@@ -242,35 +230,19 @@ fn about_files(all: &mut [Features], query: &Query, index: &Index) {
     }
 }
 
-fn stem(name: &str) -> &str {
-    name.split_once('.').map_or(name, |(stem, _)| stem)
-}
-
 /// Gives each source the standing of the best test that is named after it.
 fn tested(all: &mut [Features], index: &Index) {
-    let mut best: FxHashMap<String, f32> = FxHashMap::default();
-    for (id, f) in all.iter().enumerate() {
-        if f.test_name + f.test_dir > 0.0 && f.content_all > 0.0 {
-            let subject = subject(index.file(id as DocId).path.file_name());
-            let standing = best.entry(subject).or_default();
+    let is_test = |f: &Features| f.test_name + f.test_dir > 0.0;
+    let mut best: FxHashMap<u64, f32> = FxHashMap::default();
+    for (id, f) in (0..).zip(all.iter()) {
+        if is_test(f) && f.content_all > 0.0 {
+            let standing = best.entry(index.file(id).subject).or_default();
             *standing = standing.max(f.content_all);
         }
     }
-    for (id, f) in all.iter_mut().enumerate() {
-        if f.test_name + f.test_dir == 0.0 {
-            let own = subject(index.file(id as DocId).path.file_name());
-            f.tested_by = best.get(&own).copied().unwrap_or(0.0);
+    for (id, f) in (0..).zip(all.iter_mut()) {
+        if !is_test(f) {
+            f.tested_by = best.get(&index.file(id).subject).copied().unwrap_or(0.0);
         }
     }
-}
-
-/// What a test's file name says it tests; of a source, its stem: `test_query.py` and
-/// `query.test.ts` give `query`.
-fn subject(name: &str) -> String {
-    let stem = stem(name).to_ascii_lowercase();
-    let start =
-        ["tests_", "test_", "test-", "test"].iter().find_map(|head| stem.strip_prefix(head));
-    let rest = start.unwrap_or(&stem);
-    let end = ["tests", "test", "spec"].iter().find_map(|tail| rest.strip_suffix(tail));
-    end.unwrap_or(rest).trim_end_matches(['_', '-']).to_owned()
 }
