@@ -23,8 +23,10 @@ pub use index::{DocId, Field, File, Index};
 pub use lang::{Content, Language};
 pub use modules::Modules;
 pub use role::{Role, stem};
-pub use source::{Block, Source};
+pub use source::{Hits, Source};
 pub use status::{IndexState, IndexStatus};
 pub use store::Store;
 pub use symbols::{Symbol, defined_name};
-pub use token::{Term, each_term, each_word, exact_name, is_stop, is_word_byte, whole_term};
+pub use token::{
+    Term, compound_term, each_term, each_word, exact_name, is_stop, is_word_byte, whole_term,
+};

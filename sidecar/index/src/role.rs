@@ -34,7 +34,7 @@ impl Role {
                 "vendor" | "vendored" | "third_party" | "thirdparty" | "third-party"
                 | "node_modules" | "extern" | "externals" | "site-packages"
                 | "bower_components" | "_vendor" | "jspm_packages" => role.vendored = true,
-                "generated" | "dist" | "build" | "gen" | "autogen" => role.generated = true,
+                "generated" | "dist" | "autogen" => role.generated = true,
                 _ => {}
             }
         }

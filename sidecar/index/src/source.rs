@@ -4,17 +4,36 @@ use rustc_hash::FxHashMap;
 use crate::doc::CODE_LIMIT;
 use crate::token::{Term, each_term, is_stop};
 
-/// Consecutive lines with the wanted terms that occur in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
-    /// 1-based.
-    pub first: u32,
-    /// Inclusive.
-    pub last: u32,
-    /// All terms, repeats counted, common words left out.
-    pub length: u32,
-    /// What [`FxHashMap`] gave for each wanted term, with its count; ascending.
-    pub hits: Vec<(u32, u32)>,
+/// Where wanted terms occur in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hits {
+    /// Terms up to the end of each line, common words left out; `[0]` before line 1.
+    terms: Vec<u32>,
+    /// 1-based line and what the lookup gave for the term, ascending by line.
+    hits: Vec<(u32, u32)>,
+}
+
+impl Hits {
+    /// The hits of lines `first..=last`.
+    pub fn within(&self, first: u32, last: u32) -> &[(u32, u32)] {
+        let start = self.hits.partition_point(|(line, _)| *line < first);
+        let length = self.hits[start..].partition_point(|(line, _)| *line <= last);
+        &self.hits[start..start + length]
+    }
+
+    /// Terms in lines `first..=last`, repeats counted.
+    pub fn length(&self, first: u32, last: u32) -> u32 {
+        let up_to = |line: u32| {
+            let at = (line as usize).min(self.terms.len().saturating_sub(1));
+            self.terms.get(at).copied().unwrap_or(0)
+        };
+        up_to(last) - up_to(first.saturating_sub(1)).min(up_to(last))
+    }
+
+    /// The lines that have any, ascending, each with its hits.
+    pub fn lines(&self) -> impl Iterator<Item = &[(u32, u32)]> {
+        self.hits.chunk_by(|a, b| a.0 == b.0)
+    }
 }
 
 /// A file's text, read again for what the index does not keep: lines and passages.
@@ -55,39 +74,22 @@ impl Source {
         Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Cuts the text into blocks of `size` lines and looks for `wanted` terms in each.
-    pub fn blocks(&self, size: u32, wanted: &FxHashMap<Term, u32>) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        let mut first = 1;
-        while first <= self.lines() {
-            let last = (first + size.max(1) - 1).min(self.lines());
-            blocks.push(self.block(first, last, wanted));
-            first = last + 1;
+    /// Looks for the `wanted` terms.
+    pub fn hits(&self, wanted: &FxHashMap<Term, u32>) -> Hits {
+        let mut found = Hits { terms: vec![0], hits: Vec::new() };
+        let mut terms = 0;
+        for number in 1..=self.lines() {
+            each_term(self.line(number).unwrap_or_default(), |term| {
+                if let Some(&which) = wanted.get(&term) {
+                    found.hits.push((number, which));
+                    terms += 1;
+                } else if !is_stop(term) {
+                    terms += 1;
+                }
+            });
+            found.terms.push(terms);
         }
-        blocks
-    }
-
-    /// The lines `first..=last` as one block.
-    pub fn block(&self, first: u32, last: u32, wanted: &FxHashMap<Term, u32>) -> Block {
-        let start = self.starts.get(first as usize - 1).map_or(self.text.len(), |s| *s as usize);
-        let end = self.starts.get(last as usize).map_or(self.text.len(), |s| *s as usize);
-        let mut length = 0;
-        let mut hits: Vec<(u32, u32)> = Vec::new();
-        each_term(&self.text[start..end], |term| {
-            if let Some(&which) = wanted.get(&term) {
-                length += 1;
-                hits.push((which, 1));
-            } else if !is_stop(term) {
-                length += 1;
-            }
-        });
-        hits.sort_unstable();
-        hits.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0 };
-            same
-        });
-        Block { first, last, length, hits }
+        found
     }
 }
 
@@ -108,15 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_count_what_is_wanted() {
+    fn hits_are_found_by_line() {
         let wanted = FxHashMap::from_iter([(whole_term(b"foo"), 0), (whole_term(b"bar"), 1)]);
-        let source = Source::new(b"foo baz the\nfoo bar\nfooBar\n".to_vec());
-        assert_eq!(
-            source.blocks(2, &wanted),
-            [
-                Block { first: 1, last: 2, length: 4, hits: vec![(0, 2), (1, 1)] },
-                Block { first: 3, last: 3, length: 3, hits: vec![(0, 1), (1, 1)] },
-            ]
-        );
+        let hits = Source::new(b"foo baz the\nfoo bar\n\nfooBar\n".to_vec()).hits(&wanted);
+        assert_eq!(hits.within(2, 3), [(2, 0), (2, 1)]);
+        assert_eq!((hits.length(1, 2), hits.length(4, 4), hits.length(3, 9)), (4, 3, 3));
+        let lines: Vec<usize> = hits.lines().map(<[_]>::len).collect();
+        assert_eq!(lines, [1, 2, 2]);
+        assert_eq!(Hits::default().length(1, 5), 0);
     }
 }

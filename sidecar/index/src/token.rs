@@ -105,6 +105,13 @@ pub fn whole_term(identifier: &[u8]) -> Term {
     first
 }
 
+/// The term of an identifier that would be made of these words: `bulk`, `create` for
+/// `bulk_create` and `BulkCreate`; `None` when it would be too long for one.
+pub fn compound_term(words: &[&[u8]]) -> Option<Term> {
+    let length: usize = words.iter().map(|word| word.len()).sum();
+    (length <= LONGEST).then(|| joined(words))
+}
+
 /// The hash of a name exactly as written, for symbols.
 pub fn exact_name(name: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
@@ -117,6 +124,18 @@ fn hash(bytes: &[u8]) -> Term {
     let mut hasher = FxHasher::default();
     hasher.write(bytes);
     hasher.finish()
+}
+
+/// Lower case and without underscores, so that all ways to join words meet.
+fn joined(words: &[&[u8]]) -> Term {
+    let mut buffer = [0; LONGEST];
+    let letters = words.iter().copied().flatten().filter(|byte| **byte != b'_');
+    let mut length = 0;
+    for (place, byte) in buffer.iter_mut().zip(letters) {
+        *place = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    hash(&buffer[..length])
 }
 
 fn word_terms(word: &[u8], emit: &mut impl FnMut(Term)) {
@@ -159,7 +178,7 @@ fn word_terms(word: &[u8], emit: &mut impl FnMut(Term)) {
     if starts == 1 {
         return emit(stemmed(lower));
     }
-    emit(hash(lower));
+    emit(joined(&[lower]));
     let mut start = 0;
     for end in 1..=word.len() {
         if end < word.len() && starts >> end & 1 == 0 {
@@ -272,9 +291,17 @@ mod tests {
     fn identifiers_are_kept_whole_and_in_parts() {
         same("getUserName", &["getusername", "get", "user", "nam"]);
         same("HTTPServer2", &["httpserver2", "http", "server2"]);
-        same("__init_subclass__", &["init_subclass", "init", "subclass"]);
-        same("a.b.Foo_bar", &["foo_bar", "foo", "bar"]);
+        same("__init_subclass__", &["initsubclass", "init", "subclass"]);
+        same("a.b.Foo_bar", &["foobar", "foo", "bar"]);
         same("utf8", &["utf8"]);
+    }
+
+    #[test]
+    fn words_side_by_side_meet_the_identifier_made_of_them() {
+        let compound = compound_term(&[b"Bulk", b"create"]);
+        assert_eq!(compound, Some(whole_term(b"bulk_create")));
+        assert_eq!(compound, Some(whole_term(b"BulkCreate")));
+        assert_eq!(compound_term(&[&[b'a'; 40], &[b'b'; 40]]), None);
     }
 
     #[test]

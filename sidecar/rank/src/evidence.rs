@@ -1,9 +1,8 @@
-use codegrep_index::{Index, Source, Term, defined_name, exact_name};
-use rustc_hash::FxHashMap;
+use codegrep_index::{Index, Source, defined_name, exact_name};
 
 use crate::query::Query;
 use crate::rerank::Read;
-use crate::terms::Weighted;
+use crate::terms::{Weighted, places};
 use crate::{Evidence, EvidenceKind};
 
 /// The most lines shown for a file.
@@ -136,15 +135,12 @@ fn defined_lines(file: &Read, query: &Query, index: &Index, source: &Source) -> 
 
 /// The line of the window with the heaviest terms.
 fn best_line(source: &Source, (first, last): (u32, u32), terms: &[Weighted]) -> Option<u32> {
-    let wanted: FxHashMap<Term, u32> =
-        terms.iter().enumerate().map(|(at, term)| (term.word.term, at as u32)).collect();
-    let weight = |line: u32| -> f32 {
-        let hits = source.block(line, line, &wanted).hits;
-        hits.iter().map(|(at, _)| terms[*at as usize].parts.iter().sum::<f32>()).sum()
+    let weight = |line: &[(u32, u32)]| -> f32 {
+        line.iter().map(|(_, at)| terms[*at as usize].parts.iter().sum::<f32>()).sum()
     };
-    let scored = (first..=last.min(source.lines())).map(|line| (weight(line), line));
-    let best = scored.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    (best.0 > 0.0).then_some(best.1)
+    let hits = source.hits(&places(terms));
+    let scored = hits.within(first, last).chunk_by(|a, b| a.0 == b.0).map(|l| (weight(l), l[0].0));
+    scored.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|(_, line)| line)
 }
 
 /// The first line that is more than punctuation, a comment's start or a licence.

@@ -26,15 +26,19 @@ features! {
     content_title,
     /// Content against identifiers in code style, backticked text and code blocks.
     content_code,
+    /// Content against the first sentences below the title.
+    content_lead,
     name_all,
     name_title,
     name_code,
+    name_lead,
     dirs_all,
     dirs_title,
     /// Names of definitions against the text.
     symbols_all,
     symbols_title,
     symbols_code,
+    symbols_lead,
     /// Definitions of exactly the identifiers that the text writes.
     defines,
     /// The best single one of those.
@@ -56,6 +60,16 @@ features! {
     chunk_second,
     chunk_title,
     chunk_code,
+    chunk_lead,
+    /// Best single definition, from its line to the next one's, likewise.
+    unit_all,
+    unit_title,
+    unit_code,
+    unit_lead,
+    /// Best line against neighbouring words of the title, by weight.
+    pair_title,
+    /// Best agreement of one line that holds a string with one error message of the text.
+    message,
     /// Share of the text's term weight that the file holds.
     coverage,
     coverage_title,

@@ -8,6 +8,7 @@ mod evidence;
 mod features;
 mod gate;
 mod mention;
+mod passages;
 mod query;
 mod rerank;
 mod signals;

@@ -1,6 +1,6 @@
 use std::sync::LazyLock;
 
-use codegrep_index::{Term, each_term, each_word, is_stop};
+use codegrep_index::{Term, compound_term, each_term, each_word, is_stop};
 use regex::Regex;
 use rustc_hash::FxHashMap;
 
@@ -13,15 +13,30 @@ const HEAD: usize = 192 << 10;
 const TAIL: usize = 64 << 10;
 /// The most identifiers and dotted names that are looked up.
 const MOST_NAMES: usize = 400;
+/// Terms of the lead.
+const LEAD: usize = 80;
+const MOST_MESSAGES: usize = 12;
 
-/// How often a term occurs in the parts of the text.
+/// The parts of a text that are weighed apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything.
+    All,
+    Title,
+    /// In code style, backticks or a code block.
+    Code,
+    /// The first sentences below the title.
+    Lead,
+}
+
+/// Number of [`Part`]s.
+pub(crate) const PARTS: usize = 4;
+
+/// How often a term occurs in each [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Word {
     pub term: Term,
-    pub all: f32,
-    pub title: f32,
-    /// In code style, backticks or a code block.
-    pub code: f32,
+    pub counts: [f32; PARTS],
 }
 
 /// An identifier as the text writes it.
@@ -45,6 +60,8 @@ pub(crate) struct Query {
     pub frames: Vec<Frame>,
     /// Words of the title, as written.
     pub title: Vec<String>,
+    /// Terms of lines that look like error messages.
+    pub messages: Vec<Vec<Term>>,
     /// The text asks for work on tests.
     pub about_tests: bool,
     /// Bytes that were left out of a huge text.
@@ -55,6 +72,19 @@ static URL: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:https?|ftp)://[^\s)>\]
 static TICKS: LazyLock<Regex> = LazyLock::new(|| regex(r"``?([^`\n]{1,200})``?"));
 static DOTTED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)+"));
+/// What a form leaves in its answers for the reporter.
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)<!--.*?-->"));
+/// A form's own lines: headings, boxes to tick.
+static FORM: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)^(?:[-*] \[[ x]\].*|</?(?:details|summary)>.*|[#*_ ]*(?:describe the bug|(?:steps )?to reproduce|reproduc(?:tion|ible)[a-z ]*|expected (?:behaviou?r|results?|output)|actual (?:behaviou?r|results?|output)|current behaviou?r|environment|system info(?:rmation)?|versions?|additional (?:context|info(?:rmation)?)|screenshots?|description|context|possible solution|what happened\??|minimal example|code sample|bug report|issue summary|your environment)[:*_ ]*)$",
+    )
+});
+static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)(?:\b(?:[A-Za-z.]*(?:Error|Exception|Warning)|panicked at|fatal|failed|cannot|can't|could not|unable to|invalid|unexpected|must be|expected)\b)",
+    )
+});
 static TESTS: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)\b(?:flaky|failing tests?|test suite|unit ?tests?|add tests?|tests? fails?)\b")
 });
@@ -67,32 +97,43 @@ pub(crate) fn regex(pattern: &str) -> Regex {
 impl Query {
     pub fn new(text: &str) -> Self {
         let (text, left_out) = bounded(text);
-        let text = &*text;
+        let text = COMMENT.replace_all(&text, " ");
         let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
-        let no_urls = URL.replace_all(text, " ");
+        let no_urls = URL.replace_all(&text, " ");
 
         let mut words = Words::default();
-        words.add(&no_urls, |word| &mut word.all);
-        words.add(title, |word| &mut word.title);
+        words.add(title, Part::Title);
         let mut names = Names::default();
+        let mut messages = Vec::new();
+        let mut lead_left = LEAD;
         let mut in_fence = false;
         for line in no_urls.lines() {
-            let trimmed = line.trim_start();
+            let trimmed = line.trim();
+            if FORM.is_match(trimmed) {
+                continue;
+            }
+            words.add(line, Part::All);
+            if MESSAGE.is_match(trimmed) && messages.len() < MOST_MESSAGES {
+                messages.push(terms_of(trimmed));
+            }
             if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
                 in_fence = !in_fence;
                 continue;
             }
             if in_fence || line.starts_with("    ") || trimmed.starts_with(">>> ") {
-                words.add(line, |word| &mut word.code);
+                words.add(line, Part::Code);
                 each_word(line.as_bytes(), |word| names.add(word, 0.5));
                 continue;
             }
+            if lead_left > 0 && trimmed != title {
+                lead_left = lead_left.saturating_sub(words.add(line, Part::Lead));
+            }
             for quoted in TICKS.captures_iter(line) {
-                words.add(&quoted[1], |word| &mut word.code);
+                words.add(&quoted[1], Part::Code);
                 each_word(quoted[1].as_bytes(), |word| names.add(word, 1.0));
             }
             prose_names(line, |word| {
-                words.add(word, |w| &mut w.code);
+                words.add(word, Part::Code);
                 names.add(word.as_bytes(), 1.0);
             });
         }
@@ -118,9 +159,10 @@ impl Query {
             words: words.list,
             names: names.list,
             dotted,
-            mentions: mentions(text),
-            frames: frames(text),
+            mentions: mentions(&text),
+            frames: frames(&text),
             title: title_words,
+            messages,
             about_tests: TESTS.is_match(title),
             left_out,
         }
@@ -160,18 +202,47 @@ struct Words {
 }
 
 impl Words {
-    fn add(&mut self, text: &str, count: fn(&mut Word) -> &mut f32) {
+    /// Counts the terms of `text`, and pairs of neighbouring words as the identifiers they may
+    /// be in code; how many terms there were.
+    fn add(&mut self, text: &str, part: Part) -> usize {
+        let mut terms = 0;
         each_term(text.as_bytes(), |term| {
-            if is_stop(term) {
-                return;
-            }
-            let at = *self.at.entry(term).or_insert_with(|| {
-                self.list.push(Word { term, all: 0.0, title: 0.0, code: 0.0 });
-                self.list.len() - 1
-            });
-            *count(&mut self.list[at]) += 1.0;
+            self.count(term, part);
+            terms += 1;
         });
+        if matches!(part, Part::Title | Part::All) {
+            let mut before: Option<&[u8]> = None;
+            each_word(text.as_bytes(), |word| {
+                let pair = before.and_then(|before| compound_term(&[before, word]));
+                if let Some(term) = pair {
+                    self.count(term, part);
+                }
+                before = Some(word);
+            });
+        }
+        terms
     }
+
+    fn count(&mut self, term: Term, part: Part) {
+        if is_stop(term) {
+            return;
+        }
+        let at = *self.at.entry(term).or_insert_with(|| {
+            self.list.push(Word { term, counts: [0.0; PARTS] });
+            self.list.len() - 1
+        });
+        self.list[at].counts[part as usize] += 1.0;
+    }
+}
+
+fn terms_of(text: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    each_term(text.as_bytes(), |term| {
+        if !is_stop(term) && !terms.contains(&term) {
+            terms.push(term);
+        }
+    });
+    terms
 }
 
 #[derive(Default)]

@@ -1,16 +1,13 @@
-use codegrep_index::{DocId, Index, Skip, Source, Term};
+use codegrep_index::{DocId, Index, Skip, Source};
 use codegrep_tree::{Tree, Watch};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::features::Features;
+use crate::passages::passages;
+use crate::query::Query;
 use crate::signals::{normalise, reciprocal_ranks};
-use crate::terms::{K1, Weighted};
-
-/// Two neighbouring blocks make a window of 60 lines, about a screen and a half.
-const BLOCK: u32 = 30;
-/// Terms of a window of usual code; what longer and shorter ones are measured against.
-const WINDOW_TERMS: f32 = 350.0;
+use crate::terms::{Weighted, places};
 
 /// A file under closer inspection.
 #[derive(Debug)]
@@ -31,13 +28,13 @@ pub(crate) struct Read {
 /// what the index knows of them.
 pub(crate) fn rerank(
     pool: Vec<(DocId, Features, f64)>,
+    query: &Query,
     terms: &[Weighted],
     index: &Index,
     tree: &dyn Tree,
     watch: &Watch,
 ) -> Vec<Read> {
-    let wanted: FxHashMap<Term, u32> =
-        terms.iter().enumerate().map(|(at, term)| (term.word.term, at as u32)).collect();
+    let wanted = places(terms);
     let mut files: Vec<Read> = pool
         .into_par_iter()
         .with_max_len(1)
@@ -46,8 +43,12 @@ pub(crate) fn rerank(
             if watch.check().is_ok() && index.file(id).skip != Some(Skip::Binary) {
                 file.source = Source::read(tree, index.file(id).path).ok();
             }
-            if index.file(id).skip.is_none() {
-                passages(&mut file, terms, &wanted);
+            if let Some(source) = &file.source
+                && index.file(id).skip.is_none()
+            {
+                let hits = source.hits(&wanted);
+                let symbols = index.file(id).symbols;
+                file.window = passages(&mut file.features, source, &hits, symbols, query, terms);
             }
             file
         })
@@ -57,10 +58,16 @@ pub(crate) fn rerank(
     // Best and second window share a scale.
     let best = all.iter().map(|f| f.chunk_all).fold(1e-6, f32::max);
     all.iter_mut().for_each(|f| f.chunk_second /= best);
-    let features: [fn(&mut Features) -> &mut f32; 5] = [
+    let features: [fn(&mut Features) -> &mut f32; 11] = [
         |f| &mut f.chunk_all,
         |f| &mut f.chunk_title,
         |f| &mut f.chunk_code,
+        |f| &mut f.chunk_lead,
+        |f| &mut f.unit_all,
+        |f| &mut f.unit_title,
+        |f| &mut f.unit_code,
+        |f| &mut f.unit_lead,
+        |f| &mut f.pair_title,
         |f| &mut f.imported_by,
         |f| &mut f.imports,
     ];
@@ -72,62 +79,6 @@ pub(crate) fn rerank(
         file.features = features;
     }
     files
-}
-
-/// BM25 of each window of [`BLOCK`] × 2 lines, by part of the text.
-fn passages(file: &mut Read, terms: &[Weighted], wanted: &FxHashMap<Term, u32>) {
-    let Some(source) = &file.source else { return };
-    let blocks = source.blocks(BLOCK, wanted);
-    let mut windows: Vec<(f32, u32, u32)> = Vec::new();
-    let features = &mut file.features;
-    for at in 0..blocks.len().saturating_sub(1).max(1) {
-        let Some(first) = blocks.get(at) else { break };
-        let second = blocks.get(at + 1);
-        let length = first.length + second.map_or(0, |block| block.length);
-        let norm = K1 * (0.25 + 0.75 * length as f32 / WINDOW_TERMS);
-        let mut parts = [0.0f32; 3];
-        for (which, count) in merged(&first.hits, second.map_or(&[], |block| &block.hits)) {
-            let count = count as f32;
-            let tf = count * (K1 + 1.0) / (count + norm);
-            for (part, sum) in parts.iter_mut().enumerate() {
-                *sum += terms[which as usize].parts[part] * tf;
-            }
-        }
-        if parts[0] > 0.0 {
-            windows.push((parts[0], first.first, second.map_or(first.last, |block| block.last)));
-        }
-        features.chunk_title = features.chunk_title.max(parts[1]);
-        features.chunk_code = features.chunk_code.max(parts[2]);
-    }
-    let best = windows.iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a });
-    let Some(best) = best else { return };
-    features.chunk_all = best.0;
-    file.window = Some((best.1, best.2));
-    features.chunk_second = windows
-        .iter()
-        .filter(|window| window.2 < best.1 || window.1 > best.2)
-        .map(|window| window.0)
-        .fold(0.0, f32::max);
-}
-
-/// Both ascending lists as one, counts of equal entries added.
-fn merged<'a>(a: &'a [(u32, u32)], b: &'a [(u32, u32)]) -> impl Iterator<Item = (u32, u32)> + 'a {
-    let (mut i, mut j) = (0, 0);
-    std::iter::from_fn(move || match (a.get(i), b.get(j)) {
-        (None, None) => None,
-        (Some(x), Some(y)) if x.0 == y.0 => {
-            (i, j) = (i + 1, j + 1);
-            Some((x.0, x.1 + y.1))
-        }
-        (Some(x), y) if y.is_none_or(|y| x.0 < y.0) => {
-            i += 1;
-            Some(*x)
-        }
-        (_, y) => {
-            j += 1;
-            y.copied()
-        }
-    })
 }
 
 /// What the candidates say of each other: imports both ways, and folders shared.

@@ -3,7 +3,7 @@ use codegrep_tree::Watch;
 use rustc_hash::FxHashMap;
 
 use crate::features::Features;
-use crate::query::Query;
+use crate::query::{Part, Query};
 use crate::terms::{self, Weighted};
 
 /// A name that more files define than this tells nothing.
@@ -20,28 +20,45 @@ pub(crate) fn signals(
     watch: &Watch,
 ) -> Vec<Features> {
     let mut all = vec![Features::default(); index.len()];
+    about_files(&mut all, query, index);
     bm25(&mut all, terms, index, watch);
     definitions(&mut all, query, index);
     qualified(&mut all, query, index);
     mentioned(&mut all, query, index);
     modules(&mut all, query, index);
     traced(&mut all, query, index);
-    about_files(&mut all, query, index);
     tested(&mut all, index);
     all
 }
 
-/// Divides a feature by its highest value.
+/// Whether the file is of the kind that fixes are made in. Change logs and tests repeat the words
+/// of every report: scores are measured against the best source, not against them.
+fn is_source(f: &Features) -> bool {
+    f.test_name + f.test_dir + f.docs + f.example + f.generated + f.vendored + f.prose + f.config
+        == 0.0
+}
+
+/// Divides a feature by its highest value among sources; what lies above counts 1.
 pub(crate) fn normalise(all: &mut [Features], feature: fn(&mut Features) -> &mut f32) {
-    let highest = all.iter_mut().map(|f| *feature(f)).fold(0.0, f32::max);
-    if highest > 0.0 {
+    let mut highest = 0.0f32;
+    let mut highest_source = 0.0f32;
+    for file in all.iter_mut() {
+        let value = *feature(file);
+        highest = highest.max(value);
+        if is_source(file) {
+            highest_source = highest_source.max(value);
+        }
+    }
+    let unit = if highest_source > 0.0 { highest_source } else { highest };
+    if unit > 0.0 {
         for file in all {
-            *feature(file) /= highest;
+            *feature(file) = (*feature(file) / unit).min(1.0);
         }
     }
 }
 
-/// Sets a feature to 1, 1/2, 1/3 … for the files ranked by `key`, ties by path.
+/// Sets a feature to 1, 1/2, 1/3 … for the sources ranked by `key`, ties by path; others get
+/// what the source before them has.
 pub(crate) fn reciprocal_ranks(
     all: &mut [Features],
     key: fn(&Features) -> f32,
@@ -49,40 +66,45 @@ pub(crate) fn reciprocal_ranks(
 ) {
     let mut order: Vec<usize> = (0..all.len()).filter(|at| key(&all[*at]) > 0.0).collect();
     order.sort_by(|a, b| key(&all[*b]).total_cmp(&key(&all[*a])));
-    for (rank, at) in order.into_iter().enumerate() {
-        *feature(&mut all[at]) = 1.0 / (rank + 1) as f32;
+    let mut rank = 0.0f32;
+    for at in order {
+        rank += f32::from(u8::from(is_source(&all[at])));
+        *feature(&mut all[at]) = 1.0 / rank.max(1.0);
     }
 }
 
 fn bm25(all: &mut [Features], terms: &[Weighted], index: &Index, watch: &Watch) {
     let total = |part: usize| terms.iter().map(|t| t.parts[part]).sum::<f32>().max(1e-6);
-    let (total_all, total_title) = (total(0), total(1));
+    let (total_all, total_title) = (total(Part::All as usize), total(Part::Title as usize));
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Content, 0.75, terms, watch)) {
-        [file.content_all, file.content_title, file.content_code] = m.bm25;
-        file.coverage = m.held[0] / total_all;
-        file.coverage_title = m.held[1] / total_title;
+        [file.content_all, file.content_title, file.content_code, file.content_lead] = m.bm25;
+        file.coverage = m.held[Part::All as usize] / total_all;
+        file.coverage_title = m.held[Part::Title as usize] / total_title;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Name, 0.5, terms, watch)) {
-        [file.name_all, file.name_title, file.name_code] = m.bm25;
+        [file.name_all, file.name_title, file.name_code, file.name_lead] = m.bm25;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Dirs, 0.5, terms, watch)) {
-        [file.dirs_all, file.dirs_title, _] = m.bm25;
+        [file.dirs_all, file.dirs_title, ..] = m.bm25;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Symbols, 0.75, terms, watch)) {
-        [file.symbols_all, file.symbols_title, file.symbols_code] = m.bm25;
+        [file.symbols_all, file.symbols_title, file.symbols_code, file.symbols_lead] = m.bm25;
     }
-    let features: [fn(&mut Features) -> &mut f32; 11] = [
+    let features: [fn(&mut Features) -> &mut f32; 14] = [
         |f| &mut f.content_all,
         |f| &mut f.content_title,
         |f| &mut f.content_code,
+        |f| &mut f.content_lead,
         |f| &mut f.name_all,
         |f| &mut f.name_title,
         |f| &mut f.name_code,
+        |f| &mut f.name_lead,
         |f| &mut f.dirs_all,
         |f| &mut f.dirs_title,
         |f| &mut f.symbols_all,
         |f| &mut f.symbols_title,
         |f| &mut f.symbols_code,
+        |f| &mut f.symbols_lead,
     ];
     for feature in features {
         normalise(all, feature);
@@ -153,8 +175,8 @@ fn path_value(depth: usize, path: &str) -> f32 {
     let segments = path.split('/').count();
     match depth {
         0 => 0.0,
-        // The name alone of a longer path: a file of that name elsewhere.
-        1 if segments > 1 => 0.2,
+        // The name alone of a longer path, or one that many files have: likely another file.
+        1 if segments > 1 || is_package_file(stem(path)) => 0.2,
         1 => 0.8,
         _ => 1.0,
     }
@@ -222,12 +244,13 @@ fn about_files(all: &mut [Features], query: &Query, index: &Index) {
         f.vendored = flag(role.vendored);
         f.prose = flag(file.language.content() == Content::Prose);
         f.config = flag(matches!(file.language.content(), Content::Config | Content::Data));
-        f.package_file = flag(matches!(
-            stem(file.path.file_name()),
-            "__init__" | "index" | "mod" | "lib" | "main" | "__main__" | "package-info"
-        ));
+        f.package_file = flag(is_package_file(stem(file.path.file_name())));
         f.unread = flag(file.skip.is_some());
     }
+}
+
+fn is_package_file(stem: &str) -> bool {
+    ["__init__", "index", "mod", "lib", "main", "__main__", "package-info"].contains(&stem)
 }
 
 /// Gives each source the standing of the best test that is named after it.

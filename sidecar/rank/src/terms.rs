@@ -1,7 +1,8 @@
-use codegrep_index::{DocId, Field, Index};
+use codegrep_index::{DocId, Field, Index, Term};
 use codegrep_tree::Watch;
+use rustc_hash::FxHashMap;
 
-use crate::query::{Query, Word};
+use crate::query::{PARTS, Query};
 
 /// Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15), the same for all fields but for `b`.
 pub(crate) const K1: f32 = 1.2;
@@ -11,9 +12,9 @@ const MOST: usize = 256;
 /// A term of the text with its weights in this repository.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weighted {
-    pub word: Word,
-    /// Its weight by part of the text: all, title, code.
-    pub parts: [f32; 3],
+    pub term: Term,
+    /// Its weight in each [`Part`](crate::query::Part) of the text.
+    pub parts: [f32; PARTS],
 }
 
 /// The text's terms that this repository's contents or paths hold, the heaviest
@@ -31,8 +32,8 @@ pub(crate) fn weighted(query: &Query, index: &Index) -> Vec<Weighted> {
         let idf = (1.0 + (files - df + 0.5).max(0.5) / (df + 0.5)).ln();
         // A word said five times is not five times as important.
         let saturated = |count: f32| 2.0 * count / (count + 1.0);
-        let parts = [word.all, word.title, word.code].map(|count| saturated(count) * idf);
-        all.push(Weighted { word: *word, parts });
+        let parts = word.counts.map(|count| saturated(count) * idf);
+        all.push(Weighted { term: word.term, parts });
     }
     if all.len() > MOST {
         let importance = |w: &Weighted| w.parts.iter().sum::<f32>();
@@ -45,12 +46,17 @@ pub(crate) fn weighted(query: &Query, index: &Index) -> Vec<Weighted> {
     all
 }
 
+/// Where each term stands in `terms`, for a look into files.
+pub(crate) fn places(terms: &[Weighted]) -> FxHashMap<Term, u32> {
+    (0..).zip(terms).map(|(at, term)| (term.term, at)).collect()
+}
+
 /// How well each file matches, by part of the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Match {
-    pub bm25: [f32; 3],
+    pub bm25: [f32; PARTS],
     /// Summed weight of the terms it holds, by part.
-    pub held: [f32; 3],
+    pub held: [f32; PARTS],
 }
 
 /// BM25 of every file in one field; what the deadline leaves undone counts nothing.
@@ -70,12 +76,12 @@ pub(crate) fn score(
         if watch.check().is_err() {
             break;
         }
-        let (ids, counts) = index.holding(field, term.word.term);
+        let (ids, counts) = index.holding(field, term.term);
         for (id, count) in ids.iter().zip(counts) {
             let count = f32::from(*count);
             let tf = count * (K1 + 1.0) / (count + norm[*id as usize]);
             let file = &mut matches[*id as usize];
-            for part in 0..3 {
+            for part in 0..PARTS {
                 file.bm25[part] += term.parts[part] * tf;
                 file.held[part] += term.parts[part];
             }
