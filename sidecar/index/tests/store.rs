@@ -41,8 +41,8 @@ impl Tree for Probe<'_> {
     fn list(&self, path: &RepoPath, watch: &Watch) -> Result<Folder, TreeError> {
         self.tree.list(path, watch)
     }
-    fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError> {
-        self.tree.resolve(path)
+    fn link(&self, path: &RepoPath) -> Result<Option<String>, TreeError> {
+        self.tree.link(path)
     }
     fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError> {
         self.tree.kind(path)
