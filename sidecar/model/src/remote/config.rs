@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub struct RemoteConfig {
     /// Such as `http://localhost:8080/v1`; without a path, `/v1` is meant.
     pub base_url: String,
-    /// The model's name there.
+    /// The model's name there; empty where the server has only one.
     pub model: String,
     /// Sent as a bearer token.
     pub api_key: Option<ApiKey>,

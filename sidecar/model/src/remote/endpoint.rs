@@ -5,6 +5,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use super::config::Timeouts;
 use super::fault::{Fault, excerpt, is_html, overlong, protocol, retry_after, unavailable};
@@ -32,8 +33,9 @@ pub(super) struct Endpoint {
     base: Url,
     key: Option<HeaderValue>,
     key_env: Option<String>,
-    /// The model asked for.
-    pub model: String,
+    /// The model asked for; empty: the only one there is.
+    model: String,
+    only: OnceCell<String>,
     pub timeouts: Timeouts,
 }
 
@@ -41,19 +43,14 @@ impl Endpoint {
     /// Connects to nothing yet. Errors: `Unavailable` with what is wrong in the settings.
     pub(super) fn new(config: &RemoteConfig) -> Result<Self, ModelError> {
         let base = base_url(&config.base_url)?;
-        if config.model.trim().is_empty() {
-            return Err(unavailable(
-                format!("no model is named for {}", http::origin(&base)),
-                "set `model` to a name the server offers (its /models lists them)",
-            ));
-        }
         let timeouts = config.timeouts();
         let client = http::client(&base, timeouts.connect).map_err(|e| trouble(&e, &base))?;
         Ok(Self {
             client,
             key: key(config)?,
             key_env: config.api_key_env.clone(),
-            model: config.model.clone(),
+            model: config.model.trim().to_owned(),
+            only: OnceCell::new(),
             timeouts,
             base,
         })
@@ -62,6 +59,35 @@ impl Endpoint {
     /// Scheme, host and port, for messages.
     pub(super) fn origin(&self) -> String {
         http::origin(&self.base)
+    }
+
+    /// The model's name, as far as it is known.
+    pub(super) fn known_model(&self) -> Option<&str> {
+        match self.model.as_str() {
+            "" => self.only.get().map(String::as_str),
+            name => Some(name),
+        }
+    }
+
+    /// The model's name; asked for once where none is set.
+    pub(super) async fn model(&self) -> Result<&str, Fault> {
+        if !self.model.is_empty() {
+            return Ok(&self.model);
+        }
+        let only = self.only.get_or_try_init(async || {
+            let offered = self.models().await?;
+            match offered.as_slice() {
+                [only] => Ok(only.id.clone()),
+                _ => Err(Fault::Final(unavailable(
+                    format!("{} offers {} models, and none is named", self.origin(), offered.len()),
+                    match offered.is_empty() {
+                        true => String::from("load one into the server first"),
+                        false => format!("name one of: {}", offers(&offered)),
+                    },
+                ))),
+            }
+        });
+        only.await.map(String::as_str)
     }
 
     /// Sends a chat request; a response is one with status 200.

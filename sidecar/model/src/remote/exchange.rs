@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codegrep_agent::{Ask, ModelError};
+use serde_json::Value;
 
 use super::conversation::Conversation;
 use super::fault::{Fault, protocol};
@@ -35,11 +36,13 @@ pub(super) async fn exchange(
             return Err(ModelError::Full { needed: used - capacity + 1, capacity });
         }
         let max_tokens = ask.max_tokens.min(capacity - used);
-        let body = request(&endpoint.model, &conversation, &ask, max_tokens, &dialect);
-        let reply = match endpoint.chat(&body).await {
-            Ok(response) => endpoint.receive(response).await,
-            Err(fault) => Err(fault),
+        let mut body = Value::Null;
+        let attempt = async {
+            let model = endpoint.model().await?;
+            body = request(model, &conversation, &ask, max_tokens, &dialect);
+            endpoint.receive(endpoint.chat(&body).await?).await
         };
+        let reply = attempt.await;
         tried += 1;
         let (error, after, limit) = match reply {
             Ok(reply) => {

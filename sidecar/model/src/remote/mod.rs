@@ -58,7 +58,9 @@ struct RemoteModel {
 
 impl Model for RemoteModel {
     fn info(&self) -> ModelInfo {
-        ModelInfo { name: self.shared.endpoint.model.clone(), hash: None, adapter: None }
+        let endpoint = &self.shared.endpoint;
+        let name = endpoint.known_model().map_or_else(|| endpoint.origin(), str::to_owned);
+        ModelInfo { name, hash: None, adapter: None }
     }
 
     fn open(&self, watch: &Watch) -> Result<Box<dyn Chat>, ModelError> {

@@ -300,6 +300,29 @@ fn sampling_is_sent_as_written() {
 }
 
 #[test]
+fn the_only_model_need_not_be_named() {
+    let server = Server::start(vec![says("a"), says("b")]);
+    let model = model(RemoteConfig::new(&server.url, ""));
+    let mut chat = model.open(&Watch::idle()).unwrap();
+    chat.push(&[Message::User("u".into())]).unwrap();
+    chat.turn(&calls(), &Watch::idle()).unwrap();
+    assert_eq!(model.info().name, "stub");
+    chat.push(&[Message::User("v".into())]).unwrap();
+    chat.turn(&calls(), &Watch::idle()).unwrap();
+    // Asked for once.
+    let lines: Vec<String> =
+        server.requests().iter().map(|request| request.line[..4].to_owned()).collect();
+    assert_eq!(lines, ["GET ", "POST", "POST"]);
+
+    let two = json_reply(200, &json!({"data": [{"id": "a"}, {"id": "b"}]}));
+    let server = Server::with_models(two, vec![]);
+    let error =
+        asked(RemoteConfig::new(&server.url, "")).turn(&calls(), &Watch::idle()).unwrap_err();
+    assert!(error.to_string().ends_with(" offers 2 models, and none is named"), "{error}");
+    assert_eq!(error.hint(), "name one of: a, b");
+}
+
+#[test]
 fn forks_go_on_alone() {
     let server = Server::start(vec![says("one"), says("two"), says("three")]);
     let mut chat = asked(RemoteConfig::new(&server.url, "stub"));
