@@ -2,6 +2,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// Where an OpenAI-compatible endpoint is, which of its models to ask, and how patiently.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -19,6 +20,9 @@ pub struct RemoteConfig {
     pub context_tokens: u32,
     /// How tools reach the model.
     pub tool_calls: ToolCalls,
+    /// Sent with every request beside what it consists of, and instead of it where both have a
+    /// name: `{"chat_template_kwargs": {"enable_thinking": false}}`, `{"reasoning_effort": "low"}`.
+    pub extra_body: Map<String, Value>,
     /// How often a request is sent again after a fault that may pass (429, 5xx, a broken or
     /// refused connection).
     pub retries: u32,
@@ -55,6 +59,7 @@ impl Default for RemoteConfig {
             api_key_env: None,
             context_tokens: 32_768,
             tool_calls: ToolCalls::Auto,
+            extra_body: Map::new(),
             retries: 4,
             connect_timeout_ms: 10_000,
             first_token_timeout_ms: 180_000,

@@ -1,5 +1,5 @@
 use codegrep_agent::render::{self, json};
-use codegrep_agent::{Message, ModelError, ToolResult, ToolSpec};
+use codegrep_agent::{Message, ModelError, ToolResult, ToolSpec, syntax};
 use serde_json::{Value, json};
 
 use super::reply::{Reply, WireCall, spoken};
@@ -49,7 +49,7 @@ impl Conversation {
             }
             (Message::User(text), _) => Entry::User(text.clone()),
             (Message::Assistant(text), _) => {
-                Entry::Turn { text: text.clone(), calls: calls_in(text).unwrap_or_default() }
+                Entry::Turn { text: text.clone(), calls: calls_in(text) }
             }
             (Message::Tools(results), Some(Entry::Turn { .. })) => Entry::Results(results.clone()),
             (Message::Tools(_), _) => {
@@ -146,8 +146,7 @@ impl Conversation {
                     let answered = open.len().min(results.len());
                     for (id, result) in open.drain(..answered).zip(results) {
                         out.push(json!({
-                            "role": "tool", "tool_call_id": id, "name": result.tool,
-                            "content": result.text,
+                            "role": "tool", "tool_call_id": id, "content": result.text,
                         }));
                     }
                     close(&mut open, &mut out);
@@ -169,19 +168,12 @@ fn close(open: &mut Vec<String>, out: &mut Vec<Value>) {
     }
 }
 
-/// The calls of an example that ends in nothing but `<tool_call>` blocks.
-fn calls_in(text: &str) -> Option<Vec<WireCall>> {
-    let (_, blocks) = text.split_once("<tool_call>")?;
-    blocks
-        .split("<tool_call>")
-        .map(|block| {
-            let call: Value =
-                serde_json::from_str(block.trim().strip_suffix("</tool_call>")?).ok()?;
-            Some(WireCall {
-                id: String::new(),
-                name: call.get("name")?.as_str()?.to_owned(),
-                arguments: json(call.get("arguments").filter(|value| value.is_object())?),
-            })
-        })
-        .collect()
+/// The calls of an example; none where one of them cannot be read.
+fn calls_in(example: &str) -> Vec<WireCall> {
+    let calls = syntax::calls(example).into_iter().map(|call| {
+        let call = call.ok()?;
+        let arguments = json(&call.arguments);
+        Some(WireCall { id: String::new(), name: call.name, arguments })
+    });
+    calls.collect::<Option<_>>().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ToolCalls;
 
@@ -47,9 +47,9 @@ impl Dialect {
 
     /// Gives up what the server, which rejected the request `sent`, complains of in `text`; or,
     /// where the text does not tell, the part it most likely lacks. False when nothing is left.
-    pub(super) fn give_up(&mut self, sent: &Value, text: &str) -> bool {
+    pub(super) fn give_up(&mut self, sent: &Map<String, Value>, text: &str) -> bool {
         let blamed = |name: &str| text.contains(name);
-        let had = |name: &str| sent.get(name).is_some();
+        let had = |name: &str| sent.contains_key(name);
         let choice = sent.get("tool_choice").and_then(Value::as_str);
 
         if had("stream_options") && blamed("stream_options") {
@@ -88,26 +88,31 @@ mod tests {
 
     use super::*;
 
+    fn sent(body: Value) -> Map<String, Value> {
+        body.as_object().unwrap().clone()
+    }
+
     #[test]
     fn what_is_blamed_goes_first_and_the_end_is_reached() {
         let mut dialect = Dialect::new(ToolCalls::Auto);
-        let sent =
-            json!({"tools": [], "tool_choice": "required", "stream_options": {}, "temperature": 0});
-        assert!(dialect.give_up(&sent, "Unsupported parameter: 'temperature'"));
+        let all = sent(json!({
+            "tools": [], "tool_choice": "required", "stream_options": {}, "temperature": 0
+        }));
+        assert!(dialect.give_up(&all, "Unsupported parameter: 'temperature'"));
         assert!(!dialect.sampling && dialect.required);
-        assert!(dialect.give_up(&sent, "unknown field stream_options"));
+        assert!(dialect.give_up(&all, "unknown field stream_options"));
         assert!(!dialect.stream_usage && dialect.required);
-        assert!(dialect.give_up(&sent, "no"));
+        assert!(dialect.give_up(&all, "no"));
         assert!(!dialect.required && dialect.native);
-        assert!(dialect.give_up(&json!({"tools": []}), "does not support tools"));
+        assert!(dialect.give_up(&sent(json!({"tools": []})), "does not support tools"));
         assert!(!dialect.native);
-        assert!(!dialect.give_up(&json!({"messages": []}), "no"));
+        assert!(!dialect.give_up(&sent(json!({"messages": []})), "no"));
     }
 
     #[test]
     fn tools_asked_for_natively_are_never_given_up() {
         let mut dialect = Dialect::new(ToolCalls::Native);
-        assert!(!dialect.give_up(&json!({"tools": []}), "does not support tools"));
+        assert!(!dialect.give_up(&sent(json!({"tools": []})), "does not support tools"));
         assert!(dialect.native);
     }
 }

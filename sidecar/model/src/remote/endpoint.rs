@@ -4,7 +4,7 @@ use codegrep_agent::ModelError;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
 use super::config::Timeouts;
@@ -91,13 +91,13 @@ impl Endpoint {
     }
 
     /// Sends a chat request; a response is one with status 200.
-    pub(super) async fn chat(&self, body: &Value) -> Result<Response, Fault> {
+    pub(super) async fn chat(&self, body: &Map<String, Value>) -> Result<Response, Fault> {
         let request = self
             .client
             .post(self.url("chat/completions"))
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream, application/json")
-            .body(body.to_string());
+            .body(Value::Object(body.clone()).to_string());
         let response = self.send(request, self.timeouts.first).await?;
         match response.status() {
             StatusCode::OK => Ok(response),

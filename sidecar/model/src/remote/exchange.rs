@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codegrep_agent::{Ask, ModelError};
-use serde_json::Value;
+use serde_json::Map;
 
 use super::conversation::Conversation;
 use super::fault::{Fault, protocol};
@@ -36,10 +36,11 @@ pub(super) async fn exchange(
             return Err(ModelError::Full { needed: used - capacity + 1, capacity });
         }
         let max_tokens = ask.max_tokens.min(capacity - used);
-        let mut body = Value::Null;
+        let mut body = Map::new();
         let attempt = async {
             let model = endpoint.model().await?;
             body = request(model, &conversation, &ask, max_tokens, &dialect);
+            body.extend(shared.extra_body.clone());
             endpoint.receive(endpoint.chat(&body).await?).await
         };
         let reply = attempt.await;

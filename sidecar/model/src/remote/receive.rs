@@ -29,6 +29,13 @@ impl Endpoint {
                 "look into the server's own log, or try another model there",
             )));
         }
+        if reply.only_thought() {
+            return Err(Fault::Final(protocol(
+                format!("the model at {} used up its tokens on thoughts", self.origin()),
+                "choose a model that does not think, or switch it off there; for many servers: \
+                 `extra_body = { chat_template_kwargs = { enable_thinking = false } }`",
+            )));
+        }
         Ok(reply)
     }
 

@@ -1,6 +1,7 @@
 //! What the server sends, put together: a stream of deltas or one whole completion.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// One event of a stream, or a whole completion: they differ in `delta` and `message` only.
@@ -20,10 +21,12 @@ struct Choice {
     finish_reason: Option<String>,
 }
 
-/// `reasoning_content` and its kin are left out on purpose: they are no part of the turn.
 #[derive(Debug, Deserialize)]
 struct Said {
     content: Option<Content>,
+    /// Thoughts are no part of the turn; servers have two names for them.
+    reasoning: Option<IgnoredAny>,
+    reasoning_content: Option<IgnoredAny>,
     tool_calls: Option<Vec<CallDelta>>,
 }
 
@@ -95,6 +98,7 @@ pub(super) struct Reply {
     pub tokens: Option<Tokens>,
     /// Whether any choice came at all.
     pub begun: bool,
+    thought: bool,
     /// Index the server gave each of `calls`.
     indices: Vec<Option<usize>>,
 }
@@ -110,6 +114,7 @@ impl Reply {
             self.finish = choice.finish_reason;
         }
         let Some(said) = choice.delta.or(choice.message) else { return };
+        self.thought |= said.reasoning.is_some() || said.reasoning_content.is_some();
         match said.content {
             Some(Content::Text(text)) => self.content.push_str(&text),
             Some(Content::Parts(parts)) => {
@@ -120,6 +125,13 @@ impl Reply {
         for delta in said.tool_calls.into_iter().flatten() {
             self.take_call(delta);
         }
+    }
+
+    /// Whether all the tokens it had went into thoughts.
+    pub(super) fn only_thought(&self) -> bool {
+        let silent = self.calls.is_empty() && spoken(&self.content).trim().is_empty();
+        let thought = self.thought || !self.content.trim().is_empty();
+        silent && thought && self.finish.as_deref() == Some("length")
     }
 
     /// A delta continues the call of its index. Servers that leave the index out, or give every

@@ -11,7 +11,7 @@ pub(super) fn request(
     ask: &Ask,
     max_tokens: u32,
     dialect: &Dialect,
-) -> Value {
+) -> Map<String, Value> {
     let mut body = Map::new();
     let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
     set("model", json!(model));
@@ -68,7 +68,7 @@ pub(super) fn request(
             Format::Words => {}
         }
     }
-    Value::Object(body)
+    body
 }
 
 /// As it was written, not as the nearest f64.

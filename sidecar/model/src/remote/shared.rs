@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use codegrep_agent::ModelError;
+use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::RemoteConfig;
@@ -13,6 +14,7 @@ use super::fault::unavailable;
 pub(super) struct Shared {
     pub endpoint: Endpoint,
     pub retries: u32,
+    pub extra_body: Map<String, Value>,
     capacity: AtomicU32,
     dialect: Mutex<Dialect>,
     runtime: Option<Runtime>,
@@ -33,6 +35,7 @@ impl Shared {
         Ok(Self {
             endpoint,
             retries: config.retries,
+            extra_body: config.extra_body.clone(),
             capacity: AtomicU32::new(config.context_tokens),
             dialect: Mutex::new(Dialect::new(config.tool_calls)),
             runtime: Some(runtime),

@@ -8,7 +8,7 @@ use codegrep_tree::{Stop, Watch};
 use serde_json::json;
 
 use crate::server::{
-    Reply, Server, Step, done, event, json_reply, raw, response, says, stream_head,
+    Reply, Server, Step, done, event, json_reply, raw, response, says, stream, stream_head,
 };
 use crate::{asked, calls};
 
@@ -168,6 +168,19 @@ fn no_choice_at_all() {
     assert_eq!(error_of(vec![empty]), said("SERVER answered without any choice", hint));
     let empty = json_reply(200, &json!({"choices": []}));
     assert_eq!(error_of(vec![empty]), said("SERVER answered without any choice", hint));
+}
+
+#[test]
+fn nothing_but_thoughts() {
+    for delta in [
+        json!({"content": null, "reasoning_content": "Let me see"}),
+        json!({"content": "", "reasoning": "Let me see"}),
+        json!({"content": "<think>Let me see"}),
+    ] {
+        let (message, hint) = error_of(vec![stream(&[delta], "length", None)]);
+        assert_eq!(message, "the model at SERVER used up its tokens on thoughts");
+        assert!(hint.contains("enable_thinking = false"), "{hint}");
+    }
 }
 
 #[test]

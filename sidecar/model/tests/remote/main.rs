@@ -4,6 +4,7 @@ mod dialects;
 mod faults;
 mod server;
 mod turns;
+mod whole;
 
 use std::sync::Arc;
 

@@ -118,13 +118,11 @@ fn a_conversation_of_calls_results_and_an_answer() {
             {
               "role": "tool",
               "tool_call_id": "call_a",
-              "name": "grep",
               "content": "a.rs:1:x"
             },
             {
               "role": "tool",
               "tool_call_id": "call_b",
-              "name": "grep",
               "content": "no match"
             },
             {
@@ -277,7 +275,7 @@ fn examples_are_sent_as_calls() {
             json!({"role": "assistant", "content": "I look.", "tool_calls": [{"id": "call00200",
                 "type": "function",
                 "function": {"name": "grep", "arguments": "{\"pattern\": \"y\"}"}}]}),
-            json!({"role": "tool", "tool_call_id": "call00200", "name": "grep", "content": "y.rs:1:y"}),
+            json!({"role": "tool", "tool_call_id": "call00200", "content": "y.rs:1:y"}),
             json!({"role": "assistant", "content": "{\"files\":[]}"}),
         ]
     );
@@ -297,6 +295,20 @@ fn sampling_is_sent_as_written() {
     let bodies = server.bodies();
     assert_eq!(read(&bodies[0]), [json!(0.7), json!(0.8), json!(20), json!(5)]);
     assert_eq!(read(&bodies[1]), [json!(0.0), Value::Null, Value::Null, Value::Null]);
+}
+
+#[test]
+fn what_the_settings_add_is_sent() {
+    let server = Server::start(vec![says("a")]);
+    let extra = json!({"chat_template_kwargs": {"enable_thinking": false}, "temperature": 1});
+    let mut chat = asked(RemoteConfig {
+        extra_body: extra.as_object().unwrap().clone(),
+        ..RemoteConfig::new(&server.url, "stub")
+    });
+    chat.turn(&calls(), &Watch::idle()).unwrap();
+    let body = &server.bodies()[0];
+    assert_eq!(body["chat_template_kwargs"], json!({"enable_thinking": false}));
+    assert_eq!(body["temperature"], 1);
 }
 
 #[test]
