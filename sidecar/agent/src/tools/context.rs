@@ -59,7 +59,9 @@ impl<'a> Context<'a> {
     /// A failure of the tree as a tool's error; `time` is what the tool may take.
     pub(super) fn error(&self, err: &TreeError, time: Duration) -> Observation {
         Observation::error(match err {
-            TreeError::Stopped(stop) => self.stopped(*stop, time),
+            TreeError::Stopped(stop) => {
+                format!("{} while listing files", self.stopped(*stop, time))
+            }
             err => err.to_string(),
         })
     }

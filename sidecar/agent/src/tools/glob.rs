@@ -27,8 +27,8 @@ impl Filter {
             None => (false, pattern),
         };
         let pattern = pattern.trim_start_matches("./");
-        if pattern.is_empty() {
-            return Err("the glob is empty".to_owned());
+        if pattern.is_empty() || pattern.contains(char::is_control) {
+            return Err("a glob is not empty and holds no control character".to_owned());
         }
         if pattern.len() > MAX_PATTERN {
             return Err(format!("the glob is longer than {MAX_PATTERN} bytes"));

@@ -7,7 +7,7 @@ use codegrep_tree::{Entry, Kind, RepoPath, Scope};
 use super::args::Grep as Asked;
 use super::context::Context;
 use super::glob::{self, Filter};
-use super::page::{clean, count, page};
+use super::page::{count, page};
 use super::pattern::{self, Pattern};
 use super::scan::Hit;
 use super::{Line, Observation, paths};
@@ -31,8 +31,9 @@ pub(super) struct Grep {
     found: Mutex<Found>,
     /// Files after this one cannot change the result.
     last: AtomicUsize,
-    /// Files searched or passed over by the filter.
+    /// Files done with, and those among them that the filter took.
     done: AtomicUsize,
+    taken: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -41,8 +42,6 @@ struct Found {
     total: usize,
     /// What could not be searched, or not whole.
     notes: BTreeMap<usize, String>,
-    /// Files the filter takes.
-    taken: usize,
 }
 
 /// Checks a call, and finds out where it looks.
@@ -76,6 +75,7 @@ pub(super) fn plan(asked: Asked, cx: &Context<'_>) -> Result<Grep, String> {
         found: Mutex::default(),
         last: AtomicUsize::new(usize::MAX),
         done: AtomicUsize::new(0),
+        taken: AtomicUsize::new(0),
     })
 }
 
@@ -94,11 +94,10 @@ impl Grep {
         self.most + 1
     }
 
-    pub(super) fn passed(&self, files: usize, taken: usize) {
-        self.done.fetch_add(files, Ordering::Relaxed);
-        if taken > 0 {
-            self.found().taken += taken;
-        }
+    /// A file is done with; the filter took it or not.
+    pub(super) fn passed(&self, taken: bool) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.taken.fetch_add(usize::from(taken), Ordering::Relaxed);
     }
 
     pub(super) fn note(&self, index: usize, note: String) {
@@ -155,7 +154,7 @@ impl Grep {
             notes.push(format!("not a regular expression ({reason}), searched as plain text"));
         }
         if hits.is_empty() {
-            let none = self.none(files.len(), found.taken, &notes);
+            let none = self.none(&notes);
             let error = self.pattern.not_regex.is_some() || done < files.len();
             return Observation { text: none, error, ..Observation::default() };
         }
@@ -190,18 +189,17 @@ impl Grep {
         }
     }
 
-    fn none(&self, files: usize, taken: usize, notes: &[String]) -> String {
+    fn none(&self, notes: &[String]) -> String {
         let Asked { pattern, path, glob, .. } = &self.asked;
-        let place = path.as_deref().map_or(String::new(), |path| format!(" in {path}"));
-        let mut text = match (&self.filter, taken) {
-            (Some(_), 0) if notes.is_empty() => {
-                let glob = glob.as_deref().or(path.as_deref()).unwrap_or_default();
+        let taken = self.taken.load(Ordering::Relaxed);
+        let mut text = match (&self.filter, glob.as_deref().or(path.as_deref())) {
+            (Some(_), Some(glob)) if taken == 0 && notes.is_empty() => {
                 format!("no file matches the glob {glob}")
             }
-            (_, taken) => {
-                let searched = if self.filter.is_some() { taken } else { files };
-                let files = if searched == 1 { "file" } else { "files" };
-                format!("no match for {pattern}{place} ({} {files} searched)", count(searched))
+            _ => {
+                let place = path.as_deref().map_or(String::new(), |path| format!(" in {path}"));
+                let files = if taken == 1 { "file" } else { "files" };
+                format!("no match for {pattern}{place} ({} {files} searched)", count(taken))
             }
         };
         if let Some(escape) = [r"\|", r"\(", r"\)"].iter().find(|escape| pattern.contains(**escape))
@@ -223,5 +221,5 @@ fn line(path: &RepoPath, hit: &Hit) -> String {
     if hit.line == Hit::BINARY {
         return format!("{path}: binary file matches");
     }
-    format!("{path}:{}: {}{}{}", hit.line, dots(hit.cut.0), clean(&hit.text), dots(hit.cut.1))
+    format!("{path}:{}: {}{}{}", hit.line, dots(hit.cut.0), hit.text, dots(hit.cut.1))
 }

@@ -8,10 +8,10 @@ pub(super) struct Pattern {
     pub(super) not_regex: Option<String>,
 }
 
-/// Bounds that keep a pattern's compilation within some 50 ms, and the search of one window
-/// ([`super::scan`]) within about 100 ms even where every byte keeps every state alive.
-const MAX_BYTES: usize = 2000;
-const MAX_STATES: usize = 1000;
+/// Bounds that keep the compilation of a pattern and the search of one window ([`super::scan`])
+/// within 100 ms, even where every byte of the text keeps every repetition alive.
+const MAX_BYTES: usize = 1000;
+const MAX_REPEATED: usize = 500;
 const MAX_PROGRAM: usize = 4 << 20;
 /// Cache of a pattern's lazy DFA, for each thread.
 const MAX_DFA: usize = 4 << 20;
@@ -31,7 +31,7 @@ pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<Pattern, Strin
     let too_large = || "the pattern is too large; use fewer or smaller repetitions".to_owned();
     let parsed = regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern);
     let (expression, not_regex) = match parsed {
-        Ok(hir) if states(&hir) > MAX_STATES => return Err(too_large()),
+        Ok(hir) if repeated(&hir, false) > MAX_REPEATED => return Err(too_large()),
         Ok(_) => (pattern.to_owned(), None),
         Err(err) => (regex_syntax::escape(pattern), Some(explain(&err))),
     };
@@ -63,19 +63,19 @@ fn explain(err: &regex_syntax::Error) -> String {
     }
 }
 
-/// How many states can be alive at once, at most.
-fn states(hir: &Hir) -> usize {
+/// How much the repetitions come to when written out: about the states that can be alive at once.
+fn repeated(hir: &Hir, within: bool) -> usize {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 0,
-        HirKind::Literal(literal) => literal.0.len(),
-        HirKind::Class(_) => 1,
-        HirKind::Capture(capture) => states(&capture.sub),
-        HirKind::Repetition(repeated) => {
-            let times = repeated.max.unwrap_or(repeated.min).max(1) as usize;
-            states(&repeated.sub).saturating_mul(times)
+        HirKind::Literal(literal) => usize::from(within) * literal.0.len(),
+        HirKind::Class(_) => usize::from(within),
+        HirKind::Capture(capture) => repeated(&capture.sub, within),
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1) as usize;
+            repeated(&repetition.sub, within || times > 1).saturating_mul(times)
         }
         HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-            parts.iter().map(states).fold(0, usize::saturating_add)
+            parts.iter().map(|part| repeated(part, within)).fold(0, usize::saturating_add)
         }
     }
 }
@@ -95,23 +95,25 @@ mod tests {
         assert_eq!(pattern.not_regex.as_deref(), Some("unclosed group at character 9"));
         assert!(pattern.matcher.is_match(b"    def save(self):").unwrap());
         assert!(compile(r"foo(?=bar)", false).unwrap().not_regex.unwrap().contains("look-around"));
-        assert!(compile(r"a{2}\b", false).unwrap().not_regex.is_none());
+        assert!(compile(r"a{2}\b.{0,400}b", false).unwrap().not_regex.is_none());
+        let names: Vec<String> = (0..80).map(|i| format!("some_name{i}")).collect();
+        assert!(compile(&names.join("|"), false).is_ok());
     }
 
     #[test]
     fn what_is_too_large_is_refused() {
-        for pattern in ["(a{100}){100}", "[ab]*a[ab]{2000}c", "(((x?){99}){99}){99}"] {
+        for pattern in ["(a{100}){100}", "[ab]*a[ab]{501}c", "(((x?){99}){99}){99}"] {
             assert_eq!(
                 message(pattern),
                 "the pattern is too large; use fewer or smaller repetitions"
             );
         }
-        assert!(message(&"x".repeat(2001)).contains("longer than"));
-        assert!(message(r"\w{900}").contains("too large"));
+        assert!(message(&"x".repeat(1001)).contains("longer than"));
+        assert!(message(r"\w{450}").contains("too large"));
         assert!(message("").contains("empty"));
         assert!(message("a\nb").contains("line by line"));
         assert!(message(r"a\nb").contains("line by line"));
-        assert!(compile(&"(".repeat(1999), false).unwrap().not_regex.is_some());
+        assert!(compile(&"(".repeat(999), false).unwrap().not_regex.is_some());
     }
 
     #[test]

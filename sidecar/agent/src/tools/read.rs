@@ -2,7 +2,7 @@ use codegrep_tree::{Entry, Kind, READ_LIMIT, RepoPath, Scope};
 
 use super::args::Read;
 use super::context::Context;
-use super::page::{clean, count, page};
+use super::page::{count, page};
 use super::text::{Text, excerpt, load};
 use super::{Line, Observation, paths};
 
@@ -29,7 +29,7 @@ fn lines(path: RepoPath, text: &Text, asked: &Read, cx: &Context<'_>) -> Observa
     let total = memchr::memchr_iter(b'\n', bytes).count()
         + usize::from(bytes.last().is_some_and(|last| *last != b'\n'));
     let of = match text.cut {
-        true => format!("more than {} (only the first {} MB)", count(total), READ_LIMIT >> 20),
+        true => format!("{} in its first {} MB", count(total), READ_LIMIT >> 20),
         false => count(total),
     };
     let first = asked.start.unwrap_or(1);
@@ -41,8 +41,8 @@ fn lines(path: RepoPath, text: &Text, asked: &Read, cx: &Context<'_>) -> Observa
         };
     }
     if first > total {
-        let message = format!("{path}: starts beyond the end; the file has {of} lines");
-        return Observation::error(message);
+        let first = count(first);
+        return Observation::error(format!("{path} ends before line {first}; lines: {of}"));
     }
     let wanted = asked.end.unwrap_or(total).min(total);
     let last = wanted.min(first.saturating_add(cx.limits.read_lines.max(1) - 1));
@@ -52,7 +52,7 @@ fn lines(path: RepoPath, text: &Text, asked: &Read, cx: &Context<'_>) -> Observa
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         if number >= first {
             let (text, _, cut) = excerpt(&rest[..end], 0, SHOWN);
-            let shown = format!("{number}: {}{}", clean(&text), if cut { "…" } else { "" });
+            let shown = format!("{number}: {text}{}", if cut { "…" } else { "" });
             kept.push((shown, Line { path: path.clone(), number: number as u32, text }));
         }
         rest = rest.get(end + 1..).unwrap_or_default();

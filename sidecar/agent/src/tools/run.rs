@@ -6,6 +6,7 @@ use codegrep_tree::{Stop, Tree, Watch};
 
 use super::args::{self, Asked, Glob, Read};
 use super::context::Context;
+use super::page::clean;
 use super::pool::Pass;
 use super::sweep::Sweep;
 use super::{Call, Observation, Pool, ToolLimits, glob, grep, read};
@@ -46,6 +47,7 @@ fn turn(
     let _calls = pool.calls.enter(calls.len(), cx.watch)?;
     let mut pass = pool.threads.enter(1, cx.watch)?;
     let answer = |call: usize, mut observation: Observation, began: Instant| {
+        observation.text = clean(&observation.text, cx.limits.result_chars);
         observation.took = began.elapsed();
         // Nothing else answers this call.
         let _ = results[call].set(observation);

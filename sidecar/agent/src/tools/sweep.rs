@@ -1,9 +1,9 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use codegrep_tree::{Entry, READ_LIMIT, Stop, TreeError, Watch};
+use codegrep_tree::{Entry, READ_LIMIT, Stop, Tree, TreeError, Watch};
 
 use super::Observation;
 use super::context::{Context, Walked};
@@ -16,44 +16,53 @@ use super::text::load;
 /// all of them. Any number of threads may work on it.
 pub(super) struct Sweep {
     place: Place,
-    /// With the call each answers.
-    greps: Vec<(usize, Grep)>,
+    greps: Vec<Member>,
     /// The file from which the next batch begins.
     next: AtomicUsize,
-    /// Nanoseconds spent on each grep, and in all.
-    spent: Vec<AtomicU64>,
-    spent_all: AtomicU64,
-    /// Batches left over by slow greps, so that they hold up no other.
+    /// Files left over by slow greps, so that these hold up no other: file and grep.
     later: Mutex<VecDeque<(usize, usize)>>,
+}
+
+struct Member {
+    /// Which call it answers.
+    call: usize,
+    grep: Grep,
+    nanos: AtomicU64,
+    bytes: AtomicU64,
 }
 
 /// Files a thread takes at a time.
 const BATCH: usize = 16;
 
-/// A grep that took this long and more than half of the sweep's time is slow.
+/// A grep that has taken this long at less than this pace is slow.
 const SLOW: Duration = Duration::from_millis(500);
+const SLOW_BYTES_A_SECOND: u64 = 20 << 20;
+
+impl Member {
+    fn is_slow(&self) -> bool {
+        let spent = Duration::from_nanos(self.nanos.load(Ordering::Relaxed));
+        let bytes = self.bytes.load(Ordering::Relaxed) as f64;
+        spent > SLOW && bytes < SLOW_BYTES_A_SECOND as f64 * spent.as_secs_f64()
+    }
+}
 
 impl Sweep {
     /// Greps by the place they look in.
     pub(super) fn group(greps: Vec<(usize, Grep)>) -> Vec<Self> {
         let mut sweeps: Vec<Self> = Vec::new();
         for (call, grep) in greps {
-            let sweep = match sweeps.iter_mut().find(|sweep| sweep.place == grep.place) {
-                Some(sweep) => sweep,
-                None => {
-                    sweeps.push(Self {
-                        place: grep.place.clone(),
-                        greps: Vec::new(),
-                        next: AtomicUsize::new(0),
-                        spent: Vec::new(),
-                        spent_all: AtomicU64::new(0),
-                        later: Mutex::default(),
-                    });
-                    sweeps.last_mut().expect("just pushed")
-                }
-            };
-            sweep.spent.push(AtomicU64::new(0));
-            sweep.greps.push((call, grep));
+            let at = sweeps.iter().position(|sweep| sweep.place == grep.place);
+            let at = at.unwrap_or_else(|| {
+                sweeps.push(Self {
+                    place: grep.place.clone(),
+                    greps: Vec::new(),
+                    next: AtomicUsize::new(0),
+                    later: Mutex::default(),
+                });
+                sweeps.len() - 1
+            });
+            let (nanos, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+            sweeps[at].greps.push(Member { call, grep, nanos, bytes });
         }
         sweeps
     }
@@ -76,94 +85,31 @@ impl Sweep {
         let files = Files::list(&self.place, cx, watch);
         // Told when the results are shown.
         let Ok(files) = files.get() else { return Ok(()) };
-        let matchers = self.greps.iter().map(|(_, grep)| &grep.pattern.matcher);
-        let mut scanners: Vec<Scanner> = matchers.map(Scanner::new).collect();
+        let matchers = self.greps.iter().map(|member| &member.grep.pattern.matcher);
+        let scanners = matchers.map(Scanner::new).collect();
+        let mut thread = Thread { sweep: self, tree: cx.tree, files, scanners, watch };
+        let all: Vec<usize> = (0..self.greps.len()).collect();
+        // One alone holds up no other.
+        let patience = (all.len() > 1).then_some(SLOW);
         loop {
             let from = self.next.fetch_add(BATCH, Ordering::Relaxed);
-            let wanted = |grep: &usize| self.greps[*grep].1.wants(from);
-            let greps: Vec<usize> = (0..self.greps.len()).filter(wanted).collect();
-            if from >= files.len() || greps.is_empty() {
+            if from >= files.len() || !self.greps.iter().any(|member| member.grep.wants(from)) {
                 break;
             }
-            let (slow, quick): (Vec<usize>, Vec<usize>) =
-                greps.into_iter().partition(|grep| self.is_slow(*grep));
-            self.later().extend(slow.into_iter().map(|grep| (from, grep)));
-            self.batch(files, from, &quick, &mut scanners, cx, watch)?;
+            for index in from..files.len().min(from + BATCH) {
+                thread.search(index, &all, patience)?;
+            }
             pass.give_way(watch)?;
         }
         loop {
-            let Some((from, grep)) = self.later().pop_front() else { return Ok(()) };
-            if self.greps[grep].1.wants(from) {
-                self.batch(files, from, &[grep], &mut scanners, cx, watch)?;
-                pass.give_way(watch)?;
-            }
+            let Some((index, grep)) = self.later().pop_front() else { return Ok(()) };
+            thread.search(index, &[grep], None)?;
+            pass.give_way(watch)?;
         }
     }
 
-    fn later(&self) -> std::sync::MutexGuard<'_, VecDeque<(usize, usize)>> {
+    fn later(&self) -> MutexGuard<'_, VecDeque<(usize, usize)>> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_slow(&self, grep: usize) -> bool {
-        let spent = self.spent[grep].load(Ordering::Relaxed);
-        spent > SLOW.as_nanos() as u64 && spent > self.spent_all.load(Ordering::Relaxed) / 2
-    }
-
-    /// Searches the files from `from` on for some of the greps.
-    fn batch(
-        &self,
-        files: &[Entry],
-        from: usize,
-        greps: &[usize],
-        scanners: &mut [Scanner],
-        cx: &Context<'_>,
-        watch: &Watch,
-    ) -> Result<(), Stop> {
-        let began = Instant::now();
-        let to = files.len().min(from + BATCH);
-        let mut taken = vec![0; greps.len()];
-        for (index, file) in files[from..to].iter().enumerate().map(|(i, file)| (from + i, file)) {
-            watch.check()?;
-            let mut text = None;
-            for (grep, taken) in greps.iter().zip(&mut taken) {
-                let call = &self.greps[*grep].1;
-                let filtered = call.filter.as_ref().is_some_and(|filter| !filter.takes(&file.path));
-                if filtered || !call.wants(index) {
-                    continue;
-                }
-                let named = matches!(self.place, Place::File(_));
-                let text = text.get_or_insert_with(|| load(cx.tree, &file.path, file.size, named));
-                let text = match text {
-                    Ok(text) => text,
-                    Err(TreeError::Stopped(stop)) => return Err(*stop),
-                    Err(err) => {
-                        call.note(index, err.to_string());
-                        continue;
-                    }
-                };
-                *taken += 1;
-                if text.binary && !named {
-                    continue;
-                }
-                if text.cut {
-                    let limit = READ_LIMIT >> 20;
-                    call.note(index, format!("{}: only its first {limit} MB searched", file.path));
-                }
-                let began = Instant::now();
-                let mut hits = scanners[*grep].scan(&text.bytes, call.enough(), watch)?;
-                let took = began.elapsed().as_nanos() as u64;
-                self.spent[*grep].fetch_add(took, Ordering::Relaxed);
-                if text.binary && !hits.is_empty() {
-                    hits = vec![Hit::binary()];
-                }
-                call.add(index, hits);
-            }
-        }
-        for (grep, taken) in greps.iter().zip(taken) {
-            self.greps[*grep].1.passed(to - from, taken);
-        }
-        self.spent_all.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        Ok(())
     }
 
     /// What each call found, with the call's number.
@@ -175,13 +121,91 @@ impl Sweep {
         let time = cx.limits.grep_time;
         let stopped = watch.check().err().map_or(String::new(), |stop| cx.stopped(stop, time));
         let files = Files::list(&self.place, cx, watch);
-        self.greps.iter().map(move |(call, grep)| {
+        self.greps.iter().map(move |member| {
             let observation = match files.get() {
-                Ok(files) => grep.show(files, &stopped, cx),
+                Ok(files) => member.grep.show(files, &stopped, cx),
                 Err(err) => cx.error(err, time),
             };
-            (*call, observation)
+            (member.call, observation)
         })
+    }
+}
+
+/// One thread at work on a sweep.
+struct Thread<'a> {
+    sweep: &'a Sweep,
+    tree: &'a dyn Tree,
+    files: &'a [Entry],
+    scanners: Vec<Scanner>,
+    watch: &'a Watch,
+}
+
+impl Thread<'_> {
+    /// Searches one file for some of the greps; what takes longer than `patience` is left for
+    /// later.
+    fn search(
+        &mut self,
+        index: usize,
+        greps: &[usize],
+        patience: Option<Duration>,
+    ) -> Result<(), Stop> {
+        let Self { sweep, watch, .. } = *self;
+        let file = &self.files[index];
+        watch.check()?;
+        let named = matches!(sweep.place, Place::File(_));
+        let mut text = None;
+        for at in greps {
+            let Member { grep, nanos, bytes, .. } = &sweep.greps[*at];
+            if !grep.wants(index) {
+                continue;
+            }
+            if grep.filter.as_ref().is_some_and(|filter| !filter.takes(&file.path)) {
+                grep.passed(false);
+                continue;
+            }
+            let text = text.get_or_insert_with(|| load(self.tree, &file.path, file.size, named));
+            let text = match text {
+                Ok(text) => text,
+                Err(TreeError::Stopped(stop)) => return Err(*stop),
+                Err(err) => {
+                    grep.note(index, err.to_string());
+                    grep.passed(true);
+                    continue;
+                }
+            };
+            if text.binary && !named {
+                grep.passed(true);
+                continue;
+            }
+            if patience.is_some() && sweep.greps[*at].is_slow() {
+                sweep.later().push_back((index, *at));
+                continue;
+            }
+            let began = Instant::now();
+            let nearer = patience.map(|patience| watch.within(patience));
+            let scanned = self.scanners[*at].scan(
+                &text.bytes,
+                grep.enough(),
+                nearer.as_ref().unwrap_or(watch),
+            );
+            nanos.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            bytes.fetch_add(text.bytes.len() as u64, Ordering::Relaxed);
+            match scanned {
+                Ok(hits) if text.binary && !hits.is_empty() => grep.add(index, vec![Hit::binary()]),
+                Ok(hits) => grep.add(index, hits),
+                Err(_) => {
+                    watch.check()?;
+                    sweep.later().push_back((index, *at));
+                    continue;
+                }
+            }
+            if text.cut {
+                let limit = READ_LIMIT >> 20;
+                grep.note(index, format!("{}: only its first {limit} MB searched", file.path));
+            }
+            grep.passed(true);
+        }
+        Ok(())
     }
 }
 

@@ -184,7 +184,7 @@ fn read() {
             3: def view(request):
             4:     Model().save(force=True)
             > read {"path":"app/views.py","start_line":5} [!0]
-            error: app/views.py: starts beyond the end; the file has 4 lines
+            error: app/views.py ends before line 5; lines: 4
             > read {"path":"empty.py"} [0]
             empty.py is empty
             > read {"path":"app"} [2]

@@ -1,6 +1,11 @@
 //! The tools as the loop calls them, on real trees.
 
 mod answers;
+#[cfg(unix)]
+mod hostile;
+mod limits;
+mod sources;
+mod time;
 
 use codegrep_agent::tools::{Call, Observation, Pool, ToolLimits, run};
 use codegrep_tree::fixture::Fixture;
