@@ -8,23 +8,31 @@ use tempfile::TempDir;
 
 /// A folder that goes away with the value.
 pub struct Fixture {
-    dir: TempDir,
+    root: PathBuf,
+    _dir: Option<TempDir>,
 }
 
 impl Fixture {
     /// Writes the files that `text` holds: each begins with a line `//- /path/of/file` and ends
     /// before the next. Indentation common to all lines is dropped.
     pub fn new(text: &str) -> Self {
-        let fixture = Self { dir: tempfile::tempdir().unwrap() };
+        let dir = tempfile::tempdir().unwrap();
+        let fixture = Self { root: dir.path().to_owned(), _dir: Some(dir) };
         for (path, content) in files(text) {
             fixture.write(path, content);
         }
         fixture
     }
 
+    /// An empty folder at `root`, which someone else removes.
+    pub fn new_in(root: &Path) -> Self {
+        fs::create_dir_all(root).unwrap();
+        Self { root: root.to_owned(), _dir: None }
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
-        self.dir.path()
+        &self.root
     }
 
     /// Writes one file and the folders above it.

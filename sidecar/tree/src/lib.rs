@@ -12,6 +12,7 @@ mod folder;
 mod forest;
 mod git;
 mod hash;
+mod notes;
 mod overlay;
 mod path;
 mod regular;
@@ -105,7 +106,7 @@ pub trait Tree: Send + Sync {
     fn link(&self, path: &RepoPath) -> Result<Option<String>, TreeError>;
     /// The path without links that names the same file or folder.
     fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError> {
-        resolve::resolve(path, |at| self.link(at))
+        resolve::resolve(path, resolve::Missing::Fails, |at| self.link(at))
     }
     /// What `path` names; links are followed only within the root.
     fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError>;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::hash::stamp;
-use crate::resolve::resolve;
+use crate::resolve::{Missing, resolve};
 use crate::{Blob, BlobId, Folder, Item, ItemKind, Kind, RepoPath, Tree, TreeError, Watch};
 
 /// A tree under an editor's unsaved buffers: their text wins over what the tree holds.
@@ -61,21 +61,30 @@ impl OverlayTree {
     /// The path without links of what is, or would be, at `path`.
     fn place(&self, path: &RepoPath) -> Result<RepoPath, TreeError> {
         match self.base.resolve(path) {
-            Err(TreeError::NotFound { .. }) => resolve(path, |at| match self.base.link(at) {
-                Err(TreeError::NotFound { .. }) => Ok(None),
-                link => link,
-            }),
+            Err(TreeError::NotFound { .. }) => resolve(path, Missing::Stays, |at| self.link(at)),
             placed => placed,
         }
     }
 
-    /// The buffer at `path`, links followed.
-    fn buffer(&self, path: &RepoPath) -> Result<Option<&Vec<u8>>, TreeError> {
+    /// What the buffers make of `path`, links followed.
+    fn over(&self, path: &RepoPath) -> Result<Over<'_>, TreeError> {
         if self.buffers.is_empty() {
-            return Ok(None);
+            return Ok(Over::Nothing);
         }
-        Ok(self.buffers.get(&self.place(path)?))
+        let real = self.place(path)?;
+        Ok(match self.buffers.get(&real) {
+            Some(text) => Over::Buffer(text),
+            None if self.added.contains_key(&real) => Over::Folder,
+            None => Over::Nothing,
+        })
     }
+}
+
+enum Over<'a> {
+    Buffer(&'a [u8]),
+    /// One that holds a buffer.
+    Folder,
+    Nothing,
 }
 
 impl Tree for OverlayTree {
@@ -114,34 +123,29 @@ impl Tree for OverlayTree {
     }
 
     fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError> {
-        if let Some(text) = self.buffer(path)? {
-            return Ok(Kind::File { size: text.len() as u64 });
-        }
-        match self.base.kind(path) {
-            Err(TreeError::NotFound { .. }) if self.added.contains_key(&self.place(path)?) => {
-                Ok(Kind::Dir)
-            }
-            kind => kind,
+        match self.over(path)? {
+            Over::Buffer(text) => Ok(Kind::File { size: text.len() as u64 }),
+            Over::Folder => Ok(Kind::Dir),
+            Over::Nothing => self.base.kind(path),
         }
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Blob, TreeError> {
-        if let Some(text) = self.buffer(path)? {
-            let end = usize::try_from(limit).unwrap_or(usize::MAX).min(text.len());
-            return Ok(Blob { bytes: text[..end].to_owned(), size: text.len() as u64 });
-        }
-        match self.base.read(path, limit) {
-            Err(TreeError::NotFound { .. }) if self.added.contains_key(&self.place(path)?) => {
-                Err(TreeError::IsDir { path: path.to_string() })
+        match self.over(path)? {
+            Over::Buffer(text) => {
+                let end = usize::try_from(limit).unwrap_or(usize::MAX).min(text.len());
+                Ok(Blob { bytes: text[..end].to_owned(), size: text.len() as u64 })
             }
-            blob => blob,
+            Over::Folder => Err(TreeError::IsDir { path: path.to_string() }),
+            Over::Nothing => self.base.read(path, limit),
         }
     }
 
     fn blob_id(&self, path: &RepoPath) -> Result<BlobId, TreeError> {
-        match self.buffer(path)? {
-            Some(text) => Ok(BlobId::of(text)),
-            None => self.base.blob_id(path),
+        match self.over(path)? {
+            Over::Buffer(text) => Ok(BlobId::of(text)),
+            Over::Folder => Err(TreeError::IsDir { path: path.to_string() }),
+            Over::Nothing => self.base.blob_id(path),
         }
     }
 }

@@ -183,9 +183,14 @@ impl RepoPath {
     }
 }
 
-/// Whether git keeps its own files under this name, on systems that ignore case as well.
+/// Whether git keeps its own files under this name: on systems that ignore case as well, and on
+/// Windows under the other names that mean the same.
 pub(crate) fn is_git_dir(name: &str) -> bool {
-    name.eq_ignore_ascii_case(".git")
+    if !cfg!(windows) {
+        return name.eq_ignore_ascii_case(".git");
+    }
+    let name = name.split(':').next().unwrap_or(name).trim_end_matches(['.', ' ']);
+    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
 }
 
 /// Control characters, and the two separators that some readers end a line at: a name that holds

@@ -7,12 +7,12 @@ use std::path::Path;
 pub(crate) const NO_WAIT: i32 =
     rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY).bits() as i32;
 
-/// The first `limit` bytes of a regular file; links to it are followed. A pipe or device is
-/// `InvalidInput` at once instead of a wait.
+/// Opens a regular file; links to it are followed. A pipe or device is `InvalidInput` at once
+/// instead of a wait.
 ///
 /// For the few files that lie outside a tree's root by their nature: git's own, and `.gitignore`
 /// above the root.
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -20,11 +20,17 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         use std::os::unix::fs::OpenOptionsExt as _;
         options.custom_flags(NO_WAIT);
     }
-    let file: File = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
+}
+
+/// The first `limit` bytes of such a file.
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes)?;
+    open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

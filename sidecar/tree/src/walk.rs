@@ -1,11 +1,10 @@
-use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use crate::notes::{Notes, Reason};
 use crate::rules::{RULES_LIMIT, Rules, Verdict};
 use crate::{
-    Entry, Folder, Item, ItemKind, Kind, Listing, PathError, RepoPath, Scope, Tree, TreeError,
-    Watch,
+    Entry, Folder, Item, ItemKind, Kind, Listing, RepoPath, Scope, Tree, TreeError, Watch,
 };
 
 const MAX_THREADS: usize = 8;
@@ -238,77 +237,5 @@ impl<T: Tree + ?Sized> Drop for Busy<'_, '_, T> {
     fn drop(&mut self) {
         self.0.lock().busy -= 1;
         self.0.wake.notify_all();
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reason {
-    Denied,
-    Failed,
-    UnreadableRules,
-    LongRules,
-    NotUtf8,
-    Control,
-    TooLong,
-    Unwritable,
-}
-
-/// What was passed over, by reason.
-#[derive(Default)]
-struct Notes(BTreeMap<Reason, Vec<String>>);
-
-impl Notes {
-    /// So many are named in a warning; the rest is counted.
-    const NAMED: usize = 3;
-
-    fn add(&mut self, reason: Reason, what: impl ToString) {
-        self.0.entry(reason).or_default().push(what.to_string());
-    }
-
-    fn extend(&mut self, other: Notes) {
-        for (reason, mut whats) in other.0 {
-            self.0.entry(reason).or_default().append(&mut whats);
-        }
-    }
-
-    fn unreadable(&mut self, dir: &RepoPath, error: &TreeError) {
-        match error {
-            // It went away while the walk was on its way.
-            TreeError::NotFound { .. } => {}
-            TreeError::Denied { .. } => self.add(Reason::Denied, dir),
-            error => self.add(Reason::Failed, error),
-        }
-    }
-
-    fn unnamed(&mut self, dir: &RepoPath, name: &str, why: &PathError) {
-        let reason = match why {
-            PathError::NotUtf8(_) => Reason::NotUtf8,
-            PathError::Control(_) => Reason::Control,
-            PathError::TooLong(_) => Reason::TooLong,
-            _ => Reason::Unwritable,
-        };
-        let what = if dir.is_root() { name.to_owned() } else { format!("{dir}/{name}") };
-        self.add(reason, what);
-    }
-
-    fn into_warnings(self) -> Vec<String> {
-        let warning = |(reason, mut whats): (Reason, Vec<String>)| {
-            whats.sort_unstable();
-            let more = whats.len().saturating_sub(Self::NAMED);
-            whats.truncate(Self::NAMED);
-            let label = match reason {
-                Reason::Denied => "not searched, folder may not be read (permission denied)",
-                Reason::Failed => "not searched, folder could not be read",
-                Reason::UnreadableRules => "ignore rules not applied, file could not be read",
-                Reason::LongRules => "ignore rules applied in part, file is longer than 256 KiB",
-                Reason::NotUtf8 => "skipped, name is not UTF-8",
-                Reason::Control => "skipped, name holds a control character",
-                Reason::TooLong => "skipped, path is longer than 4096 bytes",
-                Reason::Unwritable => "skipped, name reads as a path that climbs",
-            };
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{label}: {}{more}", whats.join(", "))
-        };
-        self.0.into_iter().map(warning).collect()
     }
 }

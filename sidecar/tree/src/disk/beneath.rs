@@ -4,7 +4,7 @@ use std::path::Path;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-use crate::resolve::resolve;
+use crate::resolve::{Missing, resolve};
 use crate::{RepoPath, TreeError};
 
 /// A root's handle and every way in. The kernel (on Linux), or cap-std one segment at a time,
@@ -26,7 +26,7 @@ impl Beneath {
         if straight(&self.0, path, Want::Place).is_some() {
             return Ok(path.clone());
         }
-        resolve(path, |at| self.link(at))
+        resolve(path, Missing::Fails, |at| self.link(at))
     }
 
     /// Where the link at `path` points; links in its parents are not followed.

@@ -1,5 +1,7 @@
+mod loose;
 mod objects;
 mod refs;
+mod store;
 
 use std::path::Path;
 
@@ -89,7 +91,6 @@ impl Tree for GitTree {
     }
 
     fn list(&self, dir: &RepoPath, watch: &Watch) -> Result<Folder, TreeError> {
-        watch.check()?;
         let fail = |message| io(dir, message);
         let mut folder = Folder::default();
         let id = match self.at(&self.resolve(dir)?)? {
@@ -99,12 +100,12 @@ impl Tree for GitTree {
         };
         let nodes = self.objects.tree(id).map_err(fail)?;
         for node in nodes.iter() {
+            watch.check()?;
             let kind = match node.kind {
                 NodeKind::Dir(_) | NodeKind::Submodule => ItemKind::Dir,
                 NodeKind::Link(_) => ItemKind::Link,
                 NodeKind::File(id) => ItemKind::File {
-                    // What a partial clone lacks is still named; reading it says what is wrong.
-                    size: self.objects.size(id).unwrap_or(0),
+                    size: self.objects.size_at(node, id),
                     stamp: stamp(id.as_bytes()),
                 },
             };
@@ -118,7 +119,7 @@ impl Tree for GitTree {
 
     fn link(&self, path: &RepoPath) -> Result<Option<String>, TreeError> {
         let NodeKind::Link(id) = self.at(path)? else { return Ok(None) };
-        let target = self.objects.read(id, LINK_LIMIT).map_err(|message| io(path, message))?;
+        let target = self.objects.blob(id, LINK_LIMIT).map_err(|message| io(path, message))?;
         // Where a name is not UTF-8, nothing lies that a `RepoPath` could name.
         let not_found = |_| TreeError::NotFound { path: path.to_string() };
         String::from_utf8(target.bytes).map(Some).map_err(not_found)
@@ -135,7 +136,7 @@ impl Tree for GitTree {
     }
 
     fn read(&self, path: &RepoPath, limit: u64) -> Result<Blob, TreeError> {
-        self.objects.read(self.blob(path)?, limit).map_err(|message| io(path, message))
+        self.objects.blob(self.blob(path)?, limit).map_err(|message| io(path, message))
     }
 
     fn blob_id(&self, path: &RepoPath) -> Result<BlobId, TreeError> {

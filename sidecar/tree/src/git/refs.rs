@@ -37,15 +37,13 @@ impl GitDirs {
         let git = if dot_git.is_dir() {
             dot_git
         } else if dot_git.is_file() {
-            let text = pointer(&dot_git).unwrap_or_default();
-            match text.strip_prefix("gitdir: ") {
-                Some(path) => repo.join(path),
-                None => return Err(not_a_repository(repo)),
-            }
+            let text = pointer(&dot_git)?.unwrap_or_default();
+            let path = text.strip_prefix("gitdir: ").ok_or_else(|| not_a_repository(repo))?;
+            repo.join(path)
         } else {
             repo.to_owned()
         };
-        let common = match pointer(&git.join("commondir")) {
+        let common = match pointer(&git.join("commondir"))? {
             Some(path) => git.join(path),
             None => git.clone(),
         };
@@ -87,13 +85,13 @@ impl GitDirs {
                 return Ok(Some(Rev::Id(id)));
             }
         }
-        Ok((is_hex && rev.len() >= 7).then(|| Rev::Prefix(rev.to_owned())))
+        Ok((is_hex && (7..40).contains(&rev.len())).then(|| Rev::Prefix(rev.to_owned())))
     }
 
     /// The id that the reference `name` holds.
     fn reference(&self, name: &str, depth: usize) -> Result<Option<String>, TreeError> {
         let dir = if name == "HEAD" { &self.git } else { &self.common };
-        let Some(text) = pointer(&dir.join(name)) else { return self.packed(name) };
+        let Some(text) = pointer(&dir.join(name))? else { return self.packed(name) };
         if let Some(target) = text.strip_prefix("ref: ") {
             // What another reference says is no more trusted than what a caller says.
             let safe = depth < MAX_SYMBOLIC && target.starts_with("refs/") && is_plain_name(target);
@@ -104,16 +102,7 @@ impl GitDirs {
 
     fn packed(&self, name: &str) -> Result<Option<String>, TreeError> {
         let path = self.common.join("packed-refs");
-        let text = match regular::read(&path, PACKED_REFS_LIMIT) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                return Err(TreeError::Io {
-                    path: path.display().to_string(),
-                    message: error.to_string(),
-                });
-            }
-        };
+        let Some(text) = read(&path, PACKED_REFS_LIMIT)? else { return Ok(None) };
         let line = text.split(|&byte| byte == b'\n').find_map(|line| {
             let (id, rest) = line.split_at_checked(40)?;
             (rest.strip_prefix(b" ")? == name.as_bytes()).then_some(id)
@@ -122,10 +111,24 @@ impl GitDirs {
     }
 }
 
-/// A small file of one line; `None` when there is none.
-fn pointer(path: &Path) -> Option<String> {
-    let text = regular::read(path, POINTER_LIMIT).ok()?;
-    Some(String::from_utf8(text).ok()?.trim_end().to_owned())
+/// A small file of one line.
+fn pointer(path: &Path) -> Result<Option<String>, TreeError> {
+    let text = read(path, POINTER_LIMIT)?.and_then(|text| String::from_utf8(text).ok());
+    Ok(text.map(|text| text.trim_end().to_owned()))
+}
+
+/// One of git's files; `None` when there is none, or a folder of references.
+fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, TreeError> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    match regular::read(path, limit) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(_) if path.is_dir() => Ok(None),
+        Err(error) => Err(TreeError::Root {
+            message: format!("{}: {error}", path.display()),
+            hint: "git's own files must be readable and regular".to_owned(),
+        }),
+    }
 }
 
 fn is_id(text: &str) -> bool {

@@ -3,7 +3,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
 use codegrep_tree::fixture::Fixture;
-use codegrep_tree::{ForestTree, Scope, Tree};
+use codegrep_tree::{ForestTree, Scope, Tree, Watch};
 use expect_test::expect;
 
 use crate::{listed, path, portrait, sources};
@@ -301,8 +301,10 @@ fn the_same_repository_lists_reads_and_refuses_alike() {
         /etc/hostname: absolute paths are refused; give a path relative to the repository root
     "#]]
     .assert_eq(&expected);
-    for (name, tree) in &sources[1..] {
+    for (name, tree) in &sources {
         assert_eq!(portrait(&**tree, &scopes, &paths), expected, "{name}");
+        let error = tree.list(&path("z.rs"), &Watch::idle()).unwrap_err();
+        assert_eq!(error.to_string(), "z.rs: no such file or folder", "{name}");
     }
 }
 

@@ -4,7 +4,11 @@
 #![cfg(unix)]
 
 mod alike;
+mod attack;
+mod disk;
+mod git;
 mod overlay;
+mod path;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,6 +19,22 @@ use codegrep_tree::fixture::Fixture;
 use codegrep_tree::{
     DiskTree, GitTree, Kind, OverlayTree, READ_LIMIT, RepoPath, Scope, Tree, TreeError, Watch,
 };
+
+/// Fails instead of waiting for ever where `act` hangs.
+fn soon<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || sender.send(act()));
+    match receiver.recv_timeout(std::time::Duration::from_secs(60)) {
+        Ok(done) => done,
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("hangs"),
+        Err(_) => std::panic::resume_unwind(thread.join().unwrap_err()),
+    }
+}
+
+/// So many random cases. What fails becomes a test of its own rather than a file of seeds.
+fn cases(cases: u32) -> proptest::test_runner::Config {
+    proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
+}
 
 fn path(text: &str) -> RepoPath {
     RepoPath::parse(text).unwrap()

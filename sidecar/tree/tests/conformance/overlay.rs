@@ -79,3 +79,23 @@ fn a_buffer_that_is_no_file_of_the_tree_is_refused() {
     assert!(over(&repo, &[("new", ""), ("new/x", "")]).is_err());
     assert!(RepoPath::parse("../x.rs").is_err());
 }
+
+#[test]
+fn a_folder_that_only_a_buffer_makes_is_a_folder() {
+    let repo = Fixture::new("");
+    let tree = over(&repo, &[("new/a.rs", "")]).unwrap();
+    assert_eq!(tree.kind(&path("new")).unwrap(), codegrep_tree::Kind::Dir);
+    assert!(matches!(tree.read(&path("new"), 1), Err(TreeError::IsDir { .. })));
+    assert!(matches!(tree.blob_id(&path("new")), Err(TreeError::IsDir { .. })));
+}
+
+#[test]
+fn a_link_through_a_missing_folder_names_nothing() {
+    let repo = Fixture::new("//- /x\n");
+    repo.link("up", "missing/../x");
+    repo.link("out", "missing/../../x");
+    let tree = over(&repo, &[("a.rs", "")]).unwrap();
+    for name in ["up", "out"] {
+        assert!(matches!(tree.read(&path(name), 1), Err(TreeError::NotFound { .. })), "{name}");
+    }
+}

@@ -1,0 +1,174 @@
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use git2::{ErrorCode, ObjectType, Odb, Oid};
+
+use super::loose::Loose;
+use crate::regular;
+
+const ALTERNATES_LIMIT: u64 = 64 << 10;
+/// As many object folders behind one another are followed.
+const MAX_FOLDERS: usize = 16;
+/// The most bytes of a packed object, which libgit2 can only inflate whole.
+const PACKED_LIMIT: u64 = 256 << 20;
+
+/// A repository's objects, for many threads at once. Errors are sentences for the user.
+///
+/// Only the object folders are opened, so no configuration is ever read. libgit2 reads the packs;
+/// it locks a handle meanwhile, so each thread takes its own from a pool.
+pub(super) struct Store {
+    /// The object folder, then those that its `info/alternates` name.
+    folders: Vec<PathBuf>,
+    idle: Mutex<Vec<Odb<'static>>>,
+}
+
+/// The start of an object.
+pub(super) struct Raw {
+    pub kind: ObjectType,
+    pub bytes: Vec<u8>,
+    /// Of the whole.
+    pub size: u64,
+}
+
+impl Store {
+    /// Opens the folder `objects` of a repository.
+    pub(super) fn open(objects: &Path) -> Result<Self, String> {
+        let mut folders = Vec::new();
+        let mut todo = VecDeque::from([objects.to_owned()]);
+        while let Some(folder) = todo.pop_front() {
+            if folders.contains(&folder) || !folder.is_dir() {
+                continue;
+            }
+            if folders.len() == MAX_FOLDERS {
+                return Err("too many alternate object folders".to_owned());
+            }
+            todo.extend(alternates(&folder)?);
+            only_regular_packs(&folder)?;
+            folders.push(folder);
+        }
+        Ok(Self { folders, idle: Mutex::default() })
+    }
+
+    /// The id that begins with these hex digits; `None` when there is none.
+    pub(super) fn find(&self, prefix: &str) -> Result<Option<Oid>, String> {
+        let short = Oid::from_str(prefix).map_err(text)?;
+        self.packed(|odb| match odb.exists_prefix(short, prefix.len()) {
+            Ok(id) => Ok(Some(id)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) if error.code() == ErrorCode::Ambiguous => {
+                Err(format!("several objects begin with {prefix}"))
+            }
+            Err(error) => Err(text(error)),
+        })
+    }
+
+    /// Bytes of an object, which is not inflated.
+    pub(super) fn size(&self, id: Oid) -> Result<u64, String> {
+        match self.loose(id)? {
+            Some(loose) => Ok(loose.size),
+            None => self.packed(|odb| packed_size(odb, id)),
+        }
+    }
+
+    /// The first `limit` bytes of an object. Whole ones are checked against their id.
+    pub(super) fn read(&self, id: Oid, limit: u64) -> Result<Raw, String> {
+        if let Some(loose) = self.loose(id)? {
+            let (kind, size) = (loose.kind, loose.size);
+            let bytes = loose.read(limit).map_err(|error| damaged(id, error))?;
+            if bytes.len() as u64 == size {
+                let hash = Oid::hash_object(kind, &bytes).map_err(text)?;
+                if hash != id {
+                    return Err(damaged(id, format!("its content has the id {hash}")));
+                }
+            }
+            return Ok(Raw { kind, bytes, size });
+        }
+        self.packed(|odb| {
+            let size = packed_size(odb, id)?;
+            if size > PACKED_LIMIT {
+                return Err(format!("git object {id} has {size} bytes, too many to be unpacked"));
+            }
+            let object = odb.read(id).map_err(|error| missing(id, error))?;
+            let end = usize::try_from(limit).unwrap_or(usize::MAX).min(object.len());
+            Ok(Raw { kind: object.kind(), bytes: object.data()[..end].to_owned(), size })
+        })
+    }
+
+    fn loose(&self, id: Oid) -> Result<Option<Loose>, String> {
+        for folder in &self.folders {
+            let found = Loose::open(folder, id).map_err(|error| damaged(id, error))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Runs `act` with a handle of its own; to be asked only for what is not loose.
+    fn packed<T>(&self, act: impl FnOnce(&Odb<'_>) -> Result<T, String>) -> Result<T, String> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let odb = match taken {
+            Some(odb) => odb,
+            None => {
+                let odb = Odb::new().map_err(text)?;
+                let folder = self.folders.first().ok_or("no objects")?;
+                let folder = folder.to_str().ok_or("the path to its objects is not UTF-8")?;
+                // As an alternate it is opened for reading only.
+                odb.add_disk_alternate(folder).map_err(text)?;
+                odb
+            }
+        };
+        let result = act(&odb);
+        idle().push(odb);
+        result
+    }
+}
+
+fn packed_size(odb: &Odb<'_>, id: Oid) -> Result<u64, String> {
+    let (size, _) = odb.read_header(id).map_err(|error| missing(id, error))?;
+    Ok(size as u64)
+}
+
+fn text(error: git2::Error) -> String {
+    error.message().to_owned()
+}
+
+fn missing(id: Oid, error: git2::Error) -> String {
+    match error.code() {
+        ErrorCode::NotFound => format!("git object {id} is missing (a shallow or partial clone?)"),
+        _ => damaged(id, error.message()),
+    }
+}
+
+fn damaged(id: Oid, why: impl Display) -> String {
+    format!("git object {id} is damaged: {why}")
+}
+
+/// The folders that `info/alternates` names: clones with `--shared` or `--reference` have one.
+fn alternates(objects: &Path) -> Result<Vec<PathBuf>, String> {
+    let file = objects.join("info").join("alternates");
+    let text = match regular::read(&file, ALTERNATES_LIMIT) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(format!("objects/info/alternates: {error}")),
+    };
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(lines.map(|line| objects.join(line)).collect())
+}
+
+/// libgit2 opens every pack and index that it finds, and would wait for a pipe among them.
+fn only_regular_packs(objects: &Path) -> Result<(), String> {
+    let Ok(packs) = objects.join("pack").read_dir() else { return Ok(()) };
+    for pack in packs.flatten() {
+        let metadata = pack.path().metadata();
+        if metadata.is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            return Err("objects/pack holds what is not a regular file".to_owned());
+        }
+    }
+    Ok(())
+}
