@@ -62,7 +62,7 @@ impl Notes {
                 Reason::Denied => "not searched, folder may not be read (permission denied)",
                 Reason::Failed => "not searched, folder could not be read",
                 Reason::UnreadableRules => "ignore rules not applied, file could not be read",
-                Reason::LongRules => "ignore rules applied in part, file is longer than 256 KiB",
+                Reason::LongRules => "ignore rules applied in part, more than 256 KiB of them",
                 Reason::NotUtf8 => "skipped, name is not UTF-8",
                 Reason::Control => "skipped, name holds a control character",
                 Reason::TooLong => "skipped, path is longer than 4096 bytes",

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// More of an ignore file than this is not read: patterns are compiled, and a hostile file could
-/// make that slow.
+/// As many bytes of ignore files hold in one folder, from the outermost down; a real repository
+/// has a hundredth. Patterns are compiled, which takes a hostile file's time and memory many times
+/// over.
 pub(crate) const RULES_LIMIT: u64 = 256 << 10;
 
 /// The rules that hold in one folder: its own, then those of the folders above.
@@ -20,6 +21,8 @@ pub(crate) struct Rules {
     gitignore: Option<Gitignore>,
     dot_ignore: Option<Gitignore>,
     is_repository: bool,
+    /// Of the files they were read from, all folders above included.
+    bytes: u64,
 }
 
 /// Where the rules lie.
@@ -48,12 +51,13 @@ impl Rules {
         dot_ignore: Option<&[u8]>,
         is_repository: bool,
     ) -> Option<Arc<Rules>> {
+        let bytes = room_taken(&above) + length(gitignore) + length(dot_ignore);
         let (gitignore, dot_ignore) = (gitignore.and_then(compile), dot_ignore.and_then(compile));
         if gitignore.is_none() && dot_ignore.is_none() && (above.is_none() || !is_repository) {
             return above;
         }
         let base = Base::Inside(dir.to_owned());
-        Some(Arc::new(Rules { above, base, gitignore, dot_ignore, is_repository }))
+        Some(Arc::new(Rules { above, base, gitignore, dot_ignore, is_repository, bytes }))
     }
 
     /// The rules of a `.gitignore` above the tree's root, which lies at `below` seen from there.
@@ -62,8 +66,10 @@ impl Rules {
         below: &str,
         gitignore: &[u8],
     ) -> Option<Arc<Rules>> {
+        let bytes = room_taken(&above) + length(Some(gitignore));
         let Some(gitignore) = compile(gitignore) else { return above };
         Some(Arc::new(Rules {
+            bytes,
             above,
             base: Base::Above(below.to_owned()),
             gitignore: Some(gitignore),
@@ -108,6 +114,19 @@ impl Rules {
             Base::Above(below) => format!("{below}/{path}").into(),
         }
     }
+}
+
+/// What is left of [`RULES_LIMIT`] below these rules.
+pub(crate) fn room(above: &Option<Arc<Rules>>) -> u64 {
+    RULES_LIMIT.saturating_sub(room_taken(above))
+}
+
+fn room_taken(rules: &Option<Arc<Rules>>) -> u64 {
+    rules.as_ref().map_or(0, |rules| rules.bytes)
+}
+
+fn length(text: Option<&[u8]>) -> u64 {
+    text.map_or(0, |text| text.len() as u64)
 }
 
 /// `None` when the text holds no rule. As in git, a line that is no pattern matches nothing.

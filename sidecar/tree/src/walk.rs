@@ -2,7 +2,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::notes::{Notes, Reason};
-use crate::rules::{RULES_LIMIT, Rules, Verdict};
+use crate::rules::{Rules, Verdict, room};
 use crate::{
     Entry, Folder, Item, ItemKind, Kind, Listing, RepoPath, Scope, Tree, TreeError, Watch,
 };
@@ -201,17 +201,19 @@ impl<T: Tree + ?Sized> Walk<'_, T> {
         for outer in &folder.outer_rules {
             above = Rules::outside(above, &outer.below, &outer.text);
         }
+        let mut room = room(&above);
         let mut text = |name: &str| {
             // A link is not followed, as in git.
             let is_file =
                 |item: &Item| item.name == name && matches!(item.kind, ItemKind::File { .. });
             folder.items.iter().find(|item| is_file(item))?;
             let path = job.dir.child(name).ok()?;
-            match self.tree.read(&path, RULES_LIMIT) {
+            match self.tree.read(&path, room) {
                 Ok(blob) => {
-                    if blob.size > RULES_LIMIT {
+                    if blob.size > room {
                         notes.add(Reason::LongRules, &path);
                     }
+                    room -= blob.bytes.len() as u64;
                     Some(blob.bytes)
                 }
                 Err(_) => {

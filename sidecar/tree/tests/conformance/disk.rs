@@ -181,14 +181,22 @@ fn a_large_file_is_cut_and_not_hashed() {
 }
 
 #[test]
-fn a_large_gitignore_is_applied_in_part_and_said() {
-    let repo = Fixture::new("//- /a.rs\n//- /b.rs\n");
-    let rules = format!("a.rs\n{}b.rs\n", "# filler\n".repeat(40_000));
-    repo.write(".gitignore", rules);
-    let listing = disk(repo.path()).walk(&Scope::default(), &Watch::idle()).unwrap();
-    assert_eq!(listing.entries.len(), 1);
-    expect!["ignore rules applied in part, file is longer than 256 KiB: .gitignore"]
-        .assert_eq(&listing.warnings.join("\n"));
+fn more_ignore_rules_than_a_repository_has_are_applied_in_part_and_said() {
+    let repo = Fixture::new("");
+    for dir in ["", "a/", "a/b/"] {
+        repo.write(format!("{dir}first.rs"), "");
+        repo.write(format!("{dir}last.rs"), "");
+        let filler = "# filler\n".repeat(20_000);
+        repo.write(format!("{dir}.gitignore"), format!("/first.rs\n{filler}/last.rs\n"));
+    }
+    let scope = Scope::default();
+    expect![[r#"
+        walk .
+          a/b/first.rs 0
+          a/b/last.rs 0
+          a/last.rs 0
+          ! ignore rules applied in part, more than 256 KiB of them: a/.gitignore, a/b/.gitignore
+    "#]].assert_eq(&portrait(&*disk(repo.path()), &[scope], &[]));
 }
 
 #[test]
