@@ -97,6 +97,8 @@ fn methods_and_parameters_that_are_not_there() {
             {"jsonrpc":"2.0","id":"d","error":{"code":-32602,"message":"roots is empty","data":{"kind":"user","hint":"name at least one workspace root"}}}
             {"jsonrpc":"2.0","id":"e","error":{"code":-32602,"message":"params: unknown variant `ajar`, expected `on` or `off`","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}
             {"jsonrpc":"2.0","id":"f","error":{"code":-32602,"message":"the task text is empty","data":{"kind":"user","hint":"say in a few words what is wrong or what is to be done"}}}
+            {"jsonrpc":"2.0","id":"g","error":{"code":-32602,"message":"there is no profile \"x\"","data":{"kind":"user","hint":"there are codegrep"}}}
+            {"jsonrpc":"2.0","id":"h","error":{"code":-32602,"message":"maxFiles must be 1 to 100","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":"i","error":{"code":-32602,"message":"params: invalid value: integer `-1`, expected u64","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}
             {"jsonrpc":"2.0","id":"j","error":{"code":-32602,"message":"there is no protocol version 0","data":{"kind":"user","hint":"this server speaks version 1"}}}
             {"jsonrpc":"2.0","id":"k","error":{"code":-32602,"message":"params: missing field `id`","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}"#]],
