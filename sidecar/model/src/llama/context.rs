@@ -64,7 +64,7 @@ impl Context {
         shape: Shape,
         closing: Arc<AtomicBool>,
     ) -> Result<Self, ModelError> {
-        let rows = shape.sequences.max(32);
+        let rows = shape.sequences + 32;
         // SAFETY: the model is alive, and its lock keeps other contexts from being made now.
         let (ptr, vocabulary) = unsafe {
             let mut params = sys::llama_context_default_params();

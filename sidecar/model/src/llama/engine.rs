@@ -17,6 +17,7 @@ use super::job::{Job, Work};
 use super::owner::Owner;
 use super::sample::Picker;
 use super::score::{self, Score};
+use super::stream::Stream;
 use super::turn::{Sampled, Turn};
 use super::weights::{Adapter, Weights};
 
@@ -46,6 +47,14 @@ pub(super) struct Size {
     pub threads: u32,
 }
 
+/// The conversation that asks.
+#[derive(Clone, Copy)]
+pub(super) struct Whose<'a> {
+    pub life: &'a Arc<()>,
+    pub adapter: Option<&'a Arc<Adapter>>,
+    pub watch: &'a Watch,
+}
+
 impl Engine {
     pub fn start(weights: Weights, size: Size) -> Result<Self, ModelError> {
         let weights = Arc::new(weights);
@@ -71,15 +80,14 @@ impl Engine {
         })
     }
 
-    /// Samples at most `max` tokens after `tokens`.
+    /// Samples at most `max` tokens after `stream`, which is cut.
     pub fn turn(
         &self,
-        tokens: Vec<i32>,
+        whose: Whose<'_>,
+        stream: Stream,
         max: usize,
         sampling: Sampling,
         gbnf: Option<&str>,
-        adapter: Option<Arc<Adapter>>,
-        watch: &Watch,
     ) -> Result<Sampled, ModelError> {
         let grammar = gbnf.map(|gbnf| {
             let lexicon = self.lexicon.get_or_init(|| Arc::new(Lexicon::new(&self.weights)));
@@ -93,26 +101,40 @@ impl Engine {
             sampled: Sampled::default(),
             reply,
         };
-        self.ask(Job { tokens, adapter, watch: watch.clone(), work: Work::Turn(turn) })?;
-        wait(&result, watch)
+        let first_row = stream.len() - 1;
+        self.ask(whose, stream, first_row, Work::Turn(turn))?;
+        wait(&result, whose.watch)
     }
 
-    /// Log-likelihood of each of `tails` after `tokens`, plus that of `tokens` from `start` on.
+    /// Log-likelihood of each of `tails` after `stream`, plus that of the stream's own tokens from
+    /// `start` on; `start` is 1 or more.
     pub fn score(
         &self,
-        tokens: Vec<i32>,
+        whose: Whose<'_>,
+        stream: Stream,
         start: usize,
         tails: Vec<Vec<i32>>,
-        adapter: Option<Arc<Adapter>>,
-        watch: &Watch,
     ) -> Result<Vec<f64>, ModelError> {
         let (reply, result) = bounded(1);
-        let work = Work::Score(Score::new(start, tails, reply));
-        self.ask(Job { tokens, adapter, watch: watch.clone(), work })?;
-        wait(&result, watch)
+        self.ask(whose, stream, start - 1, Work::Score(Score::new(tails, reply)))?;
+        wait(&result, whose.watch)
     }
 
-    fn ask(&self, job: Job) -> Result<(), ModelError> {
+    fn ask(
+        &self,
+        whose: Whose<'_>,
+        stream: Stream,
+        first_row: usize,
+        work: Work,
+    ) -> Result<(), ModelError> {
+        let job = Job {
+            stream,
+            first_row,
+            life: Arc::clone(whose.life),
+            adapter: whose.adapter.cloned(),
+            watch: whose.watch.clone(),
+            work,
+        };
         match &self.jobs {
             Some(jobs) => jobs.send(job).map_err(|_| gone()),
             None => Err(gone()),
@@ -185,5 +207,35 @@ fn gone() -> ModelError {
     ModelError::Unavailable {
         message: "the thread of the model failed".into(),
         hint: "ask again: it starts afresh; the log tells what happened".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LlamaConfig;
+
+    #[test]
+    fn a_panic_ends_the_jobs_at_hand_and_no_more() {
+        let cache = std::env::var_os("XDG_CACHE_HOME")
+            .map_or_else(|| std::env::home_dir().unwrap().join(".cache"), std::path::PathBuf::from);
+        let path = cache.join("codegrep/models/smollm2-135m-instruct-q4_1.gguf");
+        assert!(path.is_file(), "{} is missing: run `make model-fixtures`", path.display());
+        let watch = Watch::idle();
+        let weights = Weights::load(&LlamaConfig::new(path), &watch).unwrap();
+        let size = Size { window: 512, cells: 512, sequences: 2, threads: 2 };
+        let engine = Engine::start(weights, size).unwrap();
+        let mut stream = Stream::default();
+        stream.push(&[1, 9690, 198]);
+        stream.cut(128);
+        let life = Arc::default();
+        let whose = Whose { life: &life, adapter: None, watch: &watch };
+        let say = || engine.turn(whose, stream.clone(), 2, Sampling::GREEDY, None);
+        let before = say().unwrap();
+        // No such token: its logit is looked up past the end.
+        let error = engine.score(whose, stream.clone(), 3, vec![vec![i32::MAX]]).unwrap_err();
+        assert_eq!(error.to_string(), "the thread of the model failed");
+        let after = say().unwrap();
+        assert_eq!((after.ids, after.evaluated), (before.ids, 3));
     }
 }

@@ -8,7 +8,8 @@ use crossbeam_channel::Sender;
 
 use super::context::Batch;
 use super::score::Score;
-use super::turn::Turn;
+use super::stream::Stream;
+use super::turn::{Sampled, Turn};
 use super::weights::{Adapter, Weights};
 
 /// Where a result goes. Nobody may be there any more: then nobody wants it.
@@ -16,8 +17,12 @@ pub(super) type Reply<T> = Sender<Result<T, ModelError>>;
 
 /// One request to the owner.
 pub(super) struct Job {
-    /// What its sequence is to hold, in order: all that was said, then all that is sampled.
-    pub tokens: Vec<i32>,
+    /// What its sequence is to hold, cut into spans: all that was said, then all that is sampled.
+    pub stream: Stream,
+    /// Position of the first token whose logits are needed.
+    pub first_row: usize,
+    /// The conversation's.
+    pub life: Arc<()>,
     pub adapter: Option<Arc<Adapter>>,
     pub watch: Watch,
     pub work: Work,
@@ -45,14 +50,14 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Takes the place of one token, with its row if `wanted`; `false` when there is none.
-    pub fn take(&mut self, wanted: bool) -> bool {
-        if self.tokens == 0 || (wanted && self.rows == 0) {
-            return false;
+    /// Takes the place of so many tokens and rows; `false` when there is not so much.
+    pub fn take(&mut self, tokens: usize, rows: usize) -> bool {
+        let fits = tokens <= self.tokens && rows <= self.rows;
+        if fits {
+            self.tokens -= tokens;
+            self.rows -= rows;
         }
-        self.tokens -= 1;
-        self.rows -= usize::from(wanted);
-        true
+        fits
     }
 }
 
@@ -62,26 +67,22 @@ impl Job {
         self.adapter.as_ref().map_or(0, |adapter| adapter.id)
     }
 
-    /// Position of the first token whose logits are needed. Cached tokens have none, so only what
-    /// stands before it can be reused.
-    pub fn first_row(&self) -> usize {
-        match &self.work {
-            Work::Turn(_) => self.tokens.len() - 1,
-            Work::Score(score) => score.start - 1,
-        }
-    }
-
     /// Most tokens it can come to hold in the cache.
     pub fn needs(&self) -> usize {
-        self.tokens.len()
+        self.stream.len()
             + match &self.work {
                 Work::Turn(turn) => turn.left(),
                 Work::Score(score) => score.needs(),
             }
     }
 
-    /// Adds to `batch` what comes after the `cached` first tokens, as far as there is room, and to
-    /// `rows` which logits are whose. Gives how many tokens of `self.tokens` were added.
+    /// Tokens of the span that comes after the `cached` first tokens.
+    pub fn span(&self, cached: usize) -> usize {
+        self.stream.span_end(cached).map_or(0, |end| end - cached)
+    }
+
+    /// Adds to `batch` the span after the `cached` first tokens, when there is room, and to `rows`
+    /// which logits are whose. Gives how many tokens of the stream were added.
     pub fn feed(
         &self,
         cached: usize,
@@ -90,21 +91,21 @@ impl Job {
         batch: &mut Batch,
         rows: &mut Vec<(usize, Row)>,
     ) -> usize {
-        let first = self.first_row();
-        for position in cached..self.tokens.len() {
-            let wanted = position >= first;
-            if !room.take(wanted) {
-                return position - cached;
-            }
-            let index = batch.push(self.tokens[position], position, sequence, wanted);
+        let end = cached + self.span(cached);
+        if !room.take(end - cached, end.saturating_sub(self.first_row.max(cached))) {
+            return 0;
+        }
+        for position in cached..end {
+            let wanted = position >= self.first_row;
+            let index = batch.push(self.stream.tokens()[position], position, sequence, wanted);
             if wanted {
                 rows.push((index, Row::Trunk(position)));
             }
         }
         if let Work::Score(score) = &self.work {
-            score.feed(self.tokens.len(), room, batch, rows);
+            score.feed(self.stream.len(), room, batch, rows);
         }
-        self.tokens.len() - cached
+        end - cached
     }
 
     /// Takes the logits of a row. `true` when the job is done.
@@ -117,18 +118,19 @@ impl Job {
         match &mut self.work {
             Work::Turn(turn) => match turn.take(logits, weights)? {
                 Some(token) => {
-                    self.tokens.push(token);
+                    self.stream.push_sampled(token);
                     Ok(false)
                 }
                 None => Ok(true),
             },
-            Work::Score(score) => score.take(&self.tokens, row, logits),
+            Work::Score(score) => score.take(self.stream.tokens(), row, logits),
         }
     }
 
-    pub fn succeed(self) {
+    /// `pure`: see [`Sampled`].
+    pub fn succeed(self, pure: bool) {
         match self.work {
-            Work::Turn(turn) => drop(turn.reply.send(Ok(turn.sampled))),
+            Work::Turn(turn) => drop(turn.reply.send(Ok(Sampled { pure, ..turn.sampled }))),
             Work::Score(score) => drop(score.reply.send(Ok(score.totals()))),
         }
     }

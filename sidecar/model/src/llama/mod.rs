@@ -18,6 +18,7 @@ use crate::LlamaConfig;
 
 mod chat;
 mod context;
+mod cut;
 mod engine;
 mod grammar;
 mod hash;
@@ -26,6 +27,7 @@ mod owner;
 mod sample;
 mod score;
 mod slots;
+mod stream;
 mod turn;
 mod weights;
 

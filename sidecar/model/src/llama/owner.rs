@@ -10,11 +10,8 @@ use crossbeam_channel::Receiver;
 use super::context::{BATCH, Batch, Context, Decoded};
 use super::job::{Job, Room, Row, Work};
 use super::score::BRANCHES;
-use super::slots::Slots;
+use super::slots::{Slots, Wish};
 use super::weights::Weights;
-
-/// Prompt tokens in a batch while others are sampling: bounds how long these wait.
-const PROMPT_SHARE: usize = 128;
 
 pub(super) struct Owner {
     context: Context,
@@ -84,27 +81,36 @@ impl Owner {
             if !self.running.is_empty() && reserved + job.needs() > self.cells {
                 return;
             }
-            let Some(place) = self.slots.place(&job.tokens, job.first_row(), job.adapter_id())
-            else {
-                return;
+            let wish = Wish {
+                stream: &job.stream,
+                first_row: job.first_row,
+                adapter: job.adapter_id(),
+                life: &job.life,
             };
-            let sequence = place.slot as i32;
+            let Some(place) = self.slots.place(&wish) else { return };
+            let Some(job) = self.waiting.pop_front() else { return };
+            for slot in place.emptied {
+                self.context.trim(slot as i32, 0);
+            }
             match place.copy {
                 Some(source) => {
-                    self.context.trim(sequence, 0);
-                    self.context.share(source as i32, sequence, place.keep);
+                    self.context.trim(place.slot as i32, 0);
+                    self.context.share(source as i32, place.slot as i32, place.keep);
                 }
-                None => {
-                    self.trim_slot(place.slot);
-                }
+                None => self.trim_slot(place.slot),
             }
-            if let Some(job) = self.waiting.pop_front() {
-                self.running.push(Running { job, slot: place.slot });
+            self.running.push(Running { job, slot: place.slot });
+            if let Some(row) = place.row {
+                let index = self.running.len() - 1;
+                let job = &mut self.running[index].job;
+                let end = job.take(Row::Trunk(job.first_row), &row, &self.weights);
+                self.settle(index, end);
             }
         }
     }
 
-    /// Evaluates one batch: jobs of the adapter whose turn it is, sampling ones first.
+    /// Evaluates one batch: a span of each job of the adapter whose turn it is, but while some are
+    /// sampling only one longer span, so that they need not wait.
     fn step(&mut self) {
         let Some(first) = self.running.first() else { return };
         let adapter = first.job.adapter.clone();
@@ -114,35 +120,40 @@ impl Owner {
         }
         self.open_branches();
 
-        let mut batch = Batch::default();
-        let mut rows: Vec<(usize, Row, usize)> = Vec::new();
-        let mut fed = vec![0; self.running.len()];
-        let mut watches = Vec::new();
-        let mut room = Room { tokens: BATCH, rows: self.context.rows() };
         let mut order: Vec<usize> =
             (0..self.running.len()).filter(|&i| self.running[i].job.adapter_id() == id).collect();
-        order.sort_by_key(|&index| self.missing(index) > 1);
-        let sampling = order.first().is_some_and(|&index| self.missing(index) == 1);
-        let mut own = Vec::new();
+        order.sort_by_key(|&index| self.span(index) > 1);
+        let sampling = order.iter().any(|&index| self.span(index) == 1);
+        let mut batch = Batch::default();
+        let mut rows = Vec::new();
+        let mut fed = vec![0; self.running.len()];
+        let mut members = Vec::new();
+        let mut room = Room { tokens: BATCH, rows: self.context.rows() };
         for index in order {
-            if sampling && self.missing(index) > 1 {
-                room.tokens = room.tokens.min(PROMPT_SHARE);
-            }
             let Running { job, slot } = &self.running[index];
-            let before = batch.len();
-            fed[index] =
-                job.feed(self.slots.cached(*slot), *slot as i32, &mut room, &mut batch, &mut own);
-            rows.extend(own.drain(..).map(|(at, row)| (at, row, index)));
+            let (before, mut own) = (batch.len(), Vec::new());
+            let cached = self.slots.cached(*slot);
+            fed[index] = job.feed(cached, *slot as i32, &mut room, &mut batch, &mut own);
+            rows.extend(own.into_iter().map(|(at, row)| (at, row, index)));
             if batch.len() > before {
-                watches.push(job.watch.clone());
+                members.push(index);
+            }
+            if sampling && fed[index] > 1 {
+                break;
             }
         }
         if batch.is_empty() {
             // Jobs that wait for a sequence held by those of another adapter.
             return self.running.rotate_left(1);
         }
+        let watches = members.iter().map(|&index| self.running[index].job.watch.clone()).collect();
         match self.context.decode(&batch, watches) {
-            Ok(Decoded::Done) => self.take(&rows, &fed),
+            Ok(Decoded::Done) => {
+                for &index in &members {
+                    self.slots.slot(self.running[index].slot).pure &= members.len() == 1;
+                }
+                self.take(&rows, &fed);
+            }
             Ok(Decoded::Aborted) => self.trim_all(),
             Ok(Decoded::NoRoom) => match self.slots.evict() {
                 Some(slot) => {
@@ -163,17 +174,17 @@ impl Owner {
         }
     }
 
-    /// Tokens of a running job that are not evaluated yet.
-    fn missing(&self, index: usize) -> usize {
+    /// Length of the next span of a running job.
+    fn span(&self, index: usize) -> usize {
         let Running { job, slot } = &self.running[index];
-        job.tokens.len() - self.slots.cached(*slot)
+        job.span(self.slots.cached(*slot))
     }
 
     fn open_branches(&mut self) {
         for Running { job, slot } in &mut self.running {
             let Work::Score(score) = &mut job.work else { continue };
             for sequence in score.open(&mut self.branches) {
-                self.context.share(*slot as i32, sequence, job.tokens.len());
+                self.context.share(*slot as i32, sequence, job.stream.len());
             }
         }
     }
@@ -181,29 +192,32 @@ impl Owner {
     /// A batch is evaluated: hands out its logits and lets go of the jobs that are done.
     fn take(&mut self, rows: &[(usize, Row, usize)], fed: &[usize]) {
         for (Running { job, slot }, &fed) in self.running.iter_mut().zip(fed) {
-            let cached = self.slots.cached(*slot);
-            self.slots.extend(*slot, &job.tokens[cached..cached + fed]);
+            if fed == 0 {
+                continue;
+            }
+            let slot = self.slots.slot(*slot);
+            slot.stream = job.stream.beginning(slot.stream.len() + fed);
             if let Work::Turn(turn) = &mut job.work
                 && turn.sampled.ids.is_empty()
             {
                 turn.sampled.evaluated += fed as u32;
             }
         }
-        let mut ended: Vec<Option<Result<(), ModelError>>> = Vec::new();
-        ended.resize_with(self.running.len(), || None);
+        let mut ends: Vec<Result<bool, ModelError>> = Vec::new();
+        ends.resize_with(self.running.len(), || Ok(false));
         for &(at, row, index) in rows {
-            let job = &mut self.running[index].job;
-            let next = match self.context.logits(at) {
-                Some(logits) => job.take(row, logits, &self.weights),
-                None => Err(ModelError::Unavailable {
-                    message: "llama.cpp gave no logits".into(),
-                    hint: String::new(),
-                }),
+            let Running { job, slot } = &mut self.running[index];
+            let Some(logits) = self.context.logits(at) else {
+                ends[index] = Err(failed("llama.cpp gave no logits"));
+                continue;
             };
-            match next {
-                Ok(false) => {}
-                Ok(true) => ended[index] = ended[index].take().or(Some(Ok(()))),
-                Err(error) => ended[index] = Some(Err(error)),
+            if let Row::Trunk(position) = row
+                && position == job.first_row
+            {
+                self.slots.slot(*slot).row = Some((position + 1, logits.into()));
+            }
+            if ends[index].is_ok() {
+                ends[index] = job.take(row, logits, &self.weights);
             }
         }
         for running in &mut self.running {
@@ -215,15 +229,23 @@ impl Owner {
             }
         }
         // From the back, so that indices stay valid.
-        for (index, end) in ended.into_iter().enumerate().rev() {
-            match end {
-                None => {}
-                Some(Ok(())) => self.retire(index).succeed(),
-                Some(Err(error)) => self.retire(index).fail(error),
-            }
+        for (index, end) in ends.into_iter().enumerate().rev() {
+            self.settle(index, end);
         }
         if !self.running.is_empty() {
             self.running.rotate_left(1);
+        }
+    }
+
+    /// Lets go of a job that is done or has failed.
+    fn settle(&mut self, index: usize, end: Result<bool, ModelError>) {
+        match end {
+            Ok(false) => {}
+            Ok(true) => {
+                let pure = self.slots.slot(self.running[index].slot).pure;
+                self.retire(index).succeed(pure);
+            }
+            Err(error) => self.retire(index).fail(error),
         }
     }
 
@@ -256,7 +278,7 @@ impl Owner {
         for index in 0..self.running.len() {
             self.trim_slot(self.running[index].slot);
             if let Work::Score(score) = &self.running[index].job.work {
-                let trunk = self.running[index].job.tokens.len();
+                let trunk = self.running[index].job.stream.len();
                 for (sequence, done) in score.sequences() {
                     self.context.trim(sequence, trunk + done);
                 }
@@ -270,6 +292,13 @@ impl Owner {
             self.context.trim(slot as i32, 0);
             self.slots.clear(slot);
         }
+    }
+}
+
+fn failed(what: &str) -> ModelError {
+    ModelError::Unavailable {
+        message: what.into(),
+        hint: "ask again; the log may tell more".into(),
     }
 }
 

@@ -9,11 +9,9 @@ pub(super) const BRANCHES: usize = 8;
 
 /// Log-likelihoods of several continuations (tails) of a job's tokens (its trunk).
 pub(super) struct Score {
-    /// The likelihood counts from this token of the trunk on; 1 or more.
-    pub start: usize,
     pub tails: Vec<Vec<i32>>,
     pub reply: Reply<Vec<f64>>,
-    /// Of the trunk's own tokens from `start` on.
+    /// Of the trunk's own tokens, from the one after the first row on.
     shared: f64,
     /// Of each tail so far.
     sums: Vec<f64>,
@@ -33,10 +31,10 @@ struct Branch {
 }
 
 impl Score {
-    pub fn new(start: usize, tails: Vec<Vec<i32>>, reply: Reply<Vec<f64>>) -> Self {
+    pub fn new(tails: Vec<Vec<i32>>, reply: Reply<Vec<f64>>) -> Self {
         let sums = vec![0.0; tails.len()];
         let (shared, trunk_done, begun, branches) = (0.0, false, 0, Vec::new());
-        Self { start, tails, reply, shared, sums, trunk_done, begun, branches }
+        Self { tails, reply, shared, sums, trunk_done, begun, branches }
     }
 
     pub fn needs(&self) -> usize {
@@ -81,7 +79,7 @@ impl Score {
             let tokens = &self.tails[tail];
             // The last token predicts nothing that is asked for.
             for (at, token) in tokens.iter().enumerate().take(tokens.len() - 1).skip(done) {
-                if !room.take(true) {
+                if !room.take(1, 1) {
                     return;
                 }
                 let index = batch.push(*token, trunk + at, sequence, true);

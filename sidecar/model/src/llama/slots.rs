@@ -1,29 +1,52 @@
 //! Which sequence of the context holds which tokens, so that nothing is evaluated twice.
 
+use std::sync::{Arc, Weak};
+
+use super::stream::Stream;
+
 /// A sequence of the context. Its id is its index.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(super) struct Slot {
-    /// Tokens whose keys and values are cached, from position 0 on.
-    pub tokens: Vec<i32>,
-    /// The adapter they were evaluated with; 0 is none.
-    pub adapter: u64,
+    /// What is cached, from position 0 on.
+    pub stream: Stream,
+    /// The adapter it was evaluated with; 0 is none.
+    adapter: u64,
     /// A job is at work on it.
-    pub busy: bool,
+    busy: bool,
+    /// It was evaluated as it would be if there were nothing else: in batches of its own, with the
+    /// cache to itself.
+    pub pure: bool,
+    /// The logits that were needed first, and how many tokens they come after.
+    pub row: Option<(usize, Arc<[f32]>)>,
+    /// Whose it is; dead once that conversation is over.
+    life: Weak<()>,
     /// When it was last used; greater is later.
     used: u64,
 }
 
+/// What a job is about to evaluate.
+pub(super) struct Wish<'a> {
+    pub stream: &'a Stream,
+    /// Position of the first token whose logits are needed.
+    pub first_row: usize,
+    pub adapter: u64,
+    pub life: &'a Arc<()>,
+}
+
 /// Where a job goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place {
     pub slot: usize,
-    /// Share the first `keep` tokens of this other slot; the slot itself is emptied before.
+    /// The slot that the first `keep` tokens are to be shared from.
     pub copy: Option<usize>,
     /// Tokens that are there already.
     pub keep: usize,
+    /// The first logits that are needed, when they are there already.
+    pub row: Option<Arc<[f32]>>,
+    /// Slots that were emptied for it.
+    pub emptied: Vec<usize>,
 }
 
-#[derive(Debug)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
     clock: u64,
@@ -33,54 +56,90 @@ pub(super) struct Slots {
 
 impl Slots {
     pub fn new(count: usize, can_trim: bool) -> Self {
-        Self { slots: vec![Slot::default(); count], clock: 0, can_trim }
+        let slots = std::iter::repeat_with(Slot::default).take(count).collect();
+        Self { slots, clock: 0, can_trim }
     }
 
-    /// Finds a slot for `tokens` that reuses as much as possible, at most the first `most` tokens.
-    /// `None` when all are busy. Prefers not to spoil what another conversation may come back to.
-    pub fn place(&mut self, tokens: &[i32], most: usize, adapter: u64) -> Option<Place> {
-        let reuse = |slot: &Slot| {
-            let common = common(&slot.tokens, tokens).min(most);
-            let whole = common == slot.tokens.len();
-            if slot.adapter == adapter && (self.can_trim || (whole && !slot.busy)) {
-                common
-            } else {
-                0
-            }
-        };
-        let (best, keep) = self
-            .slots
-            .iter()
-            .enumerate()
-            .map(|(index, slot)| (index, reuse(slot)))
-            .max_by_key(|&(index, keep)| (keep, !self.slots[index].busy))?;
-        let source = &self.slots[best];
-        // Nothing of it would be spoiled.
-        let continues =
-            !source.busy && keep > 0 && common(&source.tokens, tokens) == source.tokens.len();
-        let place = if continues {
-            Place { slot: best, copy: None, keep }
+    /// Finds the slot where most can be reused. `None` when all are busy.
+    ///
+    /// What a live conversation may come back to is shared rather than taken.
+    pub fn place(&mut self, wish: &Wish<'_>) -> Option<Place> {
+        let (source, keep) = (0..self.slots.len())
+            .map(|index| (index, self.reusable(index, wish)))
+            .max_by_key(|&(index, keep)| (keep, self.may_take(index, wish)))?;
+        let slot = if keep > 0 && self.may_take(source, wish) {
+            source
         } else {
-            // An empty slot first, then the one unused for longest; the source only when it is the
-            // last one left.
-            let slot = (0..self.slots.len()).filter(|&index| !self.slots[index].busy).min_by_key(
-                |&index| {
-                    let slot = &self.slots[index];
-                    (!slot.tokens.is_empty(), keep > 0 && index == best, slot.used)
-                },
-            )?;
-            let copy = (keep > 0 && slot != best && self.can_trim).then_some(best);
-            let keep = if copy.is_some() || slot == best { keep } else { 0 };
-            Place { slot, copy, keep }
+            // An empty one, or one whose conversation is over, or the one unused for longest; the
+            // source itself only when no other is left.
+            (0..self.slots.len()).filter(|&index| !self.slots[index].busy).min_by_key(|&index| {
+                let slot = &self.slots[index];
+                let is_source = keep > 0 && index == source;
+                (is_source, !slot.stream.is_empty(), slot.is_live(), slot.used)
+            })?
         };
+        let shares = slot != source && self.can_trim;
+        let keep = if slot == source || shares { keep } else { 0 };
+        let row = self.slots[source].row.clone().filter(|(len, _)| *len <= keep);
+        let pure = keep == 0 || (slot == source && self.slots[source].pure);
+        let emptied = self.clear_dead(slot);
+        let others = (0..self.slots.len())
+            .any(|index| index != slot && !self.slots[index].stream.is_empty());
+        if others {
+            self.slots.iter_mut().for_each(|slot| slot.pure = false);
+        }
         self.clock += 1;
-        let slot = &mut self.slots[place.slot];
-        slot.tokens.clear();
-        slot.tokens.extend_from_slice(&tokens[..place.keep]);
-        slot.adapter = adapter;
-        slot.busy = true;
-        slot.used = self.clock;
-        Some(place)
+        self.slots[slot] = Slot {
+            stream: wish.stream.beginning(keep),
+            adapter: wish.adapter,
+            busy: true,
+            pure: pure && !others,
+            row: row.clone(),
+            life: Arc::downgrade(wish.life),
+            used: self.clock,
+        };
+        let row = row.filter(|_| keep > wish.first_row).map(|(_, row)| row);
+        let copy = (keep > 0 && slot != source).then_some(source);
+        Some(Place { slot, copy, keep, row, emptied })
+    }
+
+    /// Tokens of `wish` that this slot can give.
+    fn reusable(&self, index: usize, wish: &Wish<'_>) -> usize {
+        let slot = &self.slots[index];
+        if slot.adapter != wish.adapter {
+            return 0;
+        }
+        let agreed = slot.stream.agreed(wish.stream);
+        let has_row = slot.row.as_ref().is_some_and(|(len, _)| *len == wish.first_row + 1);
+        let keep = if has_row && agreed > wish.first_row {
+            wish.first_row + 1
+        } else {
+            wish.stream.end_before(agreed.min(wish.first_row))
+        };
+        let whole = keep == slot.stream.len() && !slot.busy;
+        if self.can_trim || whole { keep } else { 0 }
+    }
+
+    /// Whether the slot can become the job's own without a loss to others.
+    fn may_take(&self, index: usize, wish: &Wish<'_>) -> bool {
+        let slot = &self.slots[index];
+        let continued = slot.stream.agreed(wish.stream) == slot.stream.len();
+        let own = slot.life.ptr_eq(&Arc::downgrade(wish.life));
+        !slot.busy && (continued || own || !slot.is_live())
+    }
+
+    /// When that leaves `keep` alone in the cache, empties the slots of conversations that are
+    /// over, and names them.
+    fn clear_dead(&mut self, keep: usize) -> Vec<usize> {
+        let others: Vec<usize> = (0..self.slots.len())
+            .filter(|&index| index != keep && !self.slots[index].stream.is_empty())
+            .collect();
+        let dead = |&index: &usize| !self.slots[index].busy && !self.slots[index].is_live();
+        if !others.iter().all(dead) {
+            return Vec::new();
+        }
+        others.iter().for_each(|&index| self.clear(index));
+        others
     }
 
     /// The job is done; its tokens stay for whoever continues from them.
@@ -92,100 +151,33 @@ impl Slots {
 
     /// Empties the idle slot that was unused for longest, and names it.
     pub fn evict(&mut self) -> Option<usize> {
-        let idle = |slot: &Slot| !slot.busy && !slot.tokens.is_empty();
         let index = (0..self.slots.len())
-            .filter(|&index| idle(&self.slots[index]))
+            .filter(|&index| !self.slots[index].busy && !self.slots[index].stream.is_empty())
             .min_by_key(|&index| self.slots[index].used)?;
-        self.slots[index].tokens.clear();
+        self.clear(index);
         Some(index)
     }
 
     pub fn cached(&self, slot: usize) -> usize {
-        self.slots[slot].tokens.len()
+        self.slots[slot].stream.len()
     }
 
-    pub fn extend(&mut self, slot: usize, tokens: &[i32]) {
-        self.slots[slot].tokens.extend_from_slice(tokens);
+    pub fn slot(&mut self, slot: usize) -> &mut Slot {
+        &mut self.slots[slot]
     }
 
     /// Forgets what the slot holds.
     pub fn clear(&mut self, slot: usize) {
-        self.slots[slot].tokens.clear();
+        self.slots[slot].stream.clear();
+        self.slots[slot].row = None;
     }
 }
 
-/// Length of the common prefix.
-pub(super) fn common(a: &[i32], b: &[i32]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+impl Slot {
+    fn is_live(&self) -> bool {
+        self.life.strong_count() > 0
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Places `tokens` as a job of adapter 0 would, evaluates the rest and goes idle.
-    fn run(slots: &mut Slots, tokens: &[i32]) -> Place {
-        let place = slots.place(tokens, tokens.len() - 1, 0).unwrap();
-        slots.extend(place.slot, &tokens[place.keep..]);
-        slots.release(place.slot);
-        place
-    }
-
-    #[test]
-    fn a_conversation_continues_in_its_slot() {
-        let mut slots = Slots::new(2, true);
-        assert_eq!(run(&mut slots, &[1, 2, 3]), Place { slot: 0, copy: None, keep: 0 });
-        assert_eq!(run(&mut slots, &[1, 2, 3, 4]), Place { slot: 0, copy: None, keep: 3 });
-    }
-
-    #[test]
-    fn a_shared_prefix_is_copied_and_the_other_conversation_kept() {
-        let mut slots = Slots::new(2, true);
-        run(&mut slots, &[1, 2, 3]);
-        assert_eq!(run(&mut slots, &[1, 2, 9]), Place { slot: 1, copy: Some(0), keep: 2 });
-        assert_eq!(run(&mut slots, &[1, 2, 3, 4]), Place { slot: 0, copy: None, keep: 3 });
-        assert_eq!(run(&mut slots, &[1, 2, 9, 9]), Place { slot: 1, copy: None, keep: 3 });
-        // No slot is empty: the one unused for longest goes.
-        assert_eq!(run(&mut slots, &[1, 7]), Place { slot: 0, copy: Some(1), keep: 1 });
-    }
-
-    #[test]
-    fn the_last_slot_left_is_trimmed() {
-        let mut slots = Slots::new(1, true);
-        run(&mut slots, &[1, 2, 3]);
-        assert_eq!(run(&mut slots, &[1, 2, 9]), Place { slot: 0, copy: None, keep: 2 });
-    }
-
-    #[test]
-    fn a_running_conversation_can_be_shared_but_not_taken() {
-        let mut slots = Slots::new(2, true);
-        assert!(slots.place(&[1, 2], 1, 0).is_some());
-        slots.extend(0, &[1, 2]);
-        assert_eq!(slots.place(&[1, 2, 3], 2, 0), Some(Place { slot: 1, copy: Some(0), keep: 2 }));
-        assert_eq!(slots.place(&[1], 0, 0), None);
-    }
-
-    #[test]
-    fn nothing_is_shared_across_adapters() {
-        let mut slots = Slots::new(2, true);
-        run(&mut slots, &[1, 2, 3]);
-        assert_eq!(slots.place(&[1, 2, 3, 4], 3, 7), Some(Place { slot: 1, copy: None, keep: 0 }));
-    }
-
-    #[test]
-    fn a_recurrent_model_reuses_only_what_is_whole() {
-        let mut slots = Slots::new(2, false);
-        run(&mut slots, &[1, 2, 3]);
-        assert_eq!(run(&mut slots, &[1, 2, 9]), Place { slot: 1, copy: None, keep: 0 });
-        assert_eq!(run(&mut slots, &[1, 2, 3, 4]), Place { slot: 0, copy: None, keep: 3 });
-    }
-
-    #[test]
-    fn the_oldest_idle_slot_is_evicted_first() {
-        let mut slots = Slots::new(3, true);
-        run(&mut slots, &[1, 1]);
-        run(&mut slots, &[2, 2]);
-        assert!(slots.place(&[3, 3], 1, 0).is_some());
-        assert_eq!([slots.evict(), slots.evict(), slots.evict()], [Some(0), Some(1), None]);
-    }
-}
+mod tests;

@@ -25,6 +25,8 @@ pub(super) struct Sampled {
     pub ended: bool,
     /// Tokens evaluated before the first was sampled.
     pub evaluated: u32,
+    /// Nothing else was there whose company could have changed a last bit.
+    pub pure: bool,
 }
 
 impl Turn {

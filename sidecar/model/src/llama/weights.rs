@@ -15,6 +15,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_sys_2 as sys;
 
+use super::cut;
 use crate::gguf::Header;
 use crate::{AdapterConfig, LlamaConfig};
 
@@ -115,8 +116,10 @@ impl Weights {
                 Piece::Special(text) => (text, true),
                 Piece::Text(text) => (text, false),
             };
-            let found = self.model.vocab().tokenize(text.as_bytes(), false, special);
-            tokens.extend(found.iter().map(|token| token.0));
+            for stretch in cut::long_runs(text) {
+                let found = self.model.vocab().tokenize(stretch.as_bytes(), false, special);
+                tokens.extend(found.iter().map(|token| token.0));
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use codegrep_agent::{Ask, Chat, Constraint, Message, Model, Sampling, ToolResult};
@@ -8,15 +9,20 @@ use codegrep_tree::Watch;
 /// The real model; the message tells how to get it.
 pub fn model_path() -> PathBuf {
     let path = std::env::var_os("CODEGREP_TEST_MODEL").map(PathBuf::from).unwrap_or_else(|| {
-        let home = std::env::home_dir().expect("a home folder");
-        home.join(".cache/codegrep/models/smollm2-135m-instruct-q4_1.gguf")
+        let cache = std::env::var_os("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .unwrap_or_else(|| std::env::home_dir().expect("a home folder").join(".cache"));
+        cache.join("codegrep/models/smollm2-135m-instruct-q4_1.gguf")
     });
-    assert!(path.exists(), "{} is missing: run `make test-model`", path.display());
+    assert!(path.is_file(), "{} is missing: run `make model-fixtures`", path.display());
     path
 }
 
+/// An engine that no other test has: those with the same settings are shared, cache and all.
 pub fn config() -> LlamaConfig {
-    LlamaConfig { n_ctx: Some(4096), ..LlamaConfig::new(model_path()) }
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let n_ctx = Some(4352 + CALLS.fetch_add(1, Ordering::Relaxed));
+    LlamaConfig { n_ctx, ..LlamaConfig::new(model_path()) }
 }
 
 pub fn open(config: LlamaConfig) -> Arc<dyn Model> {
@@ -55,7 +61,7 @@ pub fn results(text: &str) -> Message {
     Message::Tools(vec![ToolResult { tool: "grep".into(), text: text.into() }])
 }
 
-/// About as many tokens as numbers.
+/// Three tokens a number.
 pub fn long_text(numbers: usize) -> String {
     (0..numbers).map(|n| format!("item {} ", n % 10)).collect()
 }

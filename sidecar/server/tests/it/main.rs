@@ -1,6 +1,5 @@
 //! The real binary, driven over its command line and its pipes.
 
-mod agent;
 mod cancel;
 mod cli;
 mod conversation;
@@ -10,4 +9,3 @@ mod overload;
 mod schema;
 mod sdk;
 mod support;
-mod terminal;

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::input::Line;
 use super::message::{self, Id, Message};
-use super::methods::{Client, Origin};
+use super::methods::{Call, Client};
 use crate::core::{Event, JobId};
 use crate::failure::Failure;
 use crate::wire;
@@ -43,10 +43,8 @@ type Reply = Option<Box<RawValue>>;
 /// A message on its way.
 enum Started {
     Done(Reply),
-    Running(Call),
+    Running(Pin<Box<dyn Future<Output = Reply> + Send>>),
 }
-
-type Call = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 struct Answered {
     /// No longer open.
@@ -133,7 +131,7 @@ impl Connection {
         for call in calls {
             started.push(self.start(call, jobs, last).await);
         }
-        let answers: Call = Box::pin(async move {
+        Started::Running(Box::pin(async move {
             let mut replies = Vec::new();
             for call in started {
                 replies.extend(match call {
@@ -142,8 +140,7 @@ impl Connection {
                 });
             }
             if replies.is_empty() { None } else { serde_json::value::to_raw_value(&replies).ok() }
-        });
-        begun(answers).await
+        }))
     }
 
     /// Starts a call. Its job is on the queue when this returns, so that a cancel that follows
@@ -188,10 +185,10 @@ impl Connection {
         jobs.push(job);
         *last |= method == Shutdown::NAME;
         let mut extensions = Extensions::new();
-        extensions.insert(Origin { job, received: Instant::now() });
+        extensions.insert(Call { job, received: Instant::now() });
         let (to, params) = (id.clone().into(), Params::new(params.map(RawValue::get)).into_owned());
         let answered = id != Id::Absent;
-        let call: Call = match callback {
+        let mut call: Pin<Box<dyn Future<Output = Reply> + Send>> = match callback {
             MethodCallback::Sync(call) => {
                 let response = call(to, params, usize::MAX, extensions);
                 return Started::Done(answered.then(|| response.into_json()));
@@ -208,7 +205,10 @@ impl Connection {
                 return fail(self.no_such(&method));
             }
         };
-        begun(call).await
+        match poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await {
+            Poll::Ready(reply) => Started::Done(reply),
+            Poll::Pending => Started::Running(call),
+        }
     }
 
     fn finish(&mut self, answered: Option<Answered>) {
@@ -241,14 +241,6 @@ impl Connection {
         let message = format!("there is no method {method:?}");
         Failure::wire(ErrorKind::User, code::METHOD_NOT_FOUND, message)
             .hint(format!("there are {}", known.join(", ")))
-    }
-}
-
-/// Polls a call once: what it does first, such as to put its job on the queue, is done.
-async fn begun(mut call: Call) -> Started {
-    match poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await {
-        Poll::Ready(reply) => Started::Done(reply),
-        Poll::Pending => Started::Running(call),
     }
 }
 

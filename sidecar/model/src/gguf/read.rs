@@ -1,36 +1,9 @@
-//! A first look at a GGUF file, before llama.cpp sees it: llama.cpp gives no reason when it refuses
-//! a file, and takes some of what it reads on trust.
-
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-/// A value of the metadata. Arrays keep their type and length only.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
-    Int(i128),
-    Float(f64),
-    Bool(bool),
-    Text(String),
-    Array { kind: u32, len: u64 },
-}
-
-/// What the header of a whole and plausible file says.
-#[derive(Debug)]
-pub(crate) struct Header {
-    values: HashMap<String, Value>,
-    tensors: usize,
-    /// Numbers in all tensors together.
-    pub parameters: u64,
-}
-
-/// Type codes of the format.
-const TEXT: u32 = 8;
-const ARRAY: u32 = 9;
-const FLOAT32: u32 = 6;
-const INT32: u32 = 5;
-const UINT32: u32 = 4;
+use super::{ARRAY, FLOAT32, Header, INT32, TEXT, UINT32, Value};
 
 /// What tensors are made of (`ggml.h`): code, elements of a block, bytes of a block.
 const TENSOR_TYPES: [(u32, u64, u64); 35] = [
@@ -71,187 +44,51 @@ const TENSOR_TYPES: [(u32, u64, u64); 35] = [
     (42, 64, 18),   // Q2_0
 ];
 
-const MAX_KEYS: u64 = 1 << 16;
-const MAX_TENSORS: u64 = 1 << 16;
-const MAX_NAME: u64 = 1 << 10;
-
-impl Header {
-    /// Reads the header and checks that the file holds all it declares. The error is a sentence
-    /// about the file, without its name.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        let meta = file.metadata().map_err(|error| error.to_string())?;
-        if !meta.is_file() {
-            return Err("not a regular file".into());
-        }
-        let mut reader = Reader { left: meta.len(), size: meta.len(), file: BufReader::new(file) };
-        match reader.bytes::<4>() {
-            Ok(magic) if &magic == b"GGUF" => {}
-            _ => return Err("not a GGUF file (it does not begin with `GGUF`)".into()),
-        }
-        match reader.u32()? {
-            2 | 3 => {}
-            version if version & 0xffff == 0 => {
-                return Err("written for the other byte order".into());
-            }
-            version => return Err(format!("GGUF version {version} is not supported")),
-        }
-        let tensors = reader.count("tensors", MAX_TENSORS)?;
-        let keys = reader.count("metadata keys", MAX_KEYS)?;
-        let mut values = HashMap::new();
-        for _ in 0..keys {
-            let key = reader.text(MAX_NAME)?;
-            let value = reader.value().map_err(|error| format!("{error} (at `{key}`)"))?;
-            if values.insert(key.clone(), value).is_some() {
-                return Err(format!("`{key}` is there twice"));
-            }
-        }
-        let mut header = Self { values, tensors: tensors as usize, parameters: 0 };
-        header.parameters = reader.tensors(&header)?;
-        Ok(header)
-    }
-
-    pub fn text(&self, key: &str) -> Option<&str> {
-        match self.values.get(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Whether this is a model that can be run: the numbers that llama.cpp divides by, multiplies
-    /// or allocates with are in a plausible range.
-    pub fn check_model(&self) -> Result<(), String> {
-        if self.text("general.type").is_some_and(|kind| kind == "adapter") {
-            return Err("an adapter, not a model".into());
-        }
-        if self.int("split.count").is_some_and(|count| count > 1) {
-            return Err("one part of a split model; join the parts with `llama-gguf-split`".into());
-        }
-        let arch = self.text("general.architecture").ok_or("its architecture is not stated")?;
-        for (key, least, most) in [
-            ("block_count", 1, 512),
-            ("context_length", 1, 1 << 28),
-            ("embedding_length", 1, 1 << 17),
-            ("attention.head_count", 1, 1 << 12),
-            ("attention.head_count_kv", 0, 1 << 12),
-            ("feed_forward_length", 0, 1 << 20),
-            ("rope.dimension_count", 0, 1 << 14),
-            ("attention.key_length", 1, 1 << 14),
-            ("attention.value_length", 1, 1 << 14),
-            ("expert_count", 0, 1 << 12),
-            ("expert_used_count", 0, 1 << 12),
-            ("vocab_size", 0, 1 << 22),
-        ] {
-            let key = format!("{arch}.{key}");
-            match self.int(&key) {
-                Some(value) if !(least..=most).contains(&value) => {
-                    return Err(format!("`{key}` is {value}, out of range"));
-                }
-                _ => {}
-            }
-        }
-        for (key, value) in &self.values {
-            if let Value::Float(value) = value
-                && key.starts_with(arch)
-                && !value.is_finite()
-            {
-                return Err(format!("`{key}` is not a finite number"));
-            }
-        }
-        self.check_vocabulary()?;
-        if self.tensors == 0 {
-            return Err("it holds no weights".into());
-        }
-        Ok(())
-    }
-
-    /// Whether this is a LoRA adapter for models of `arch`.
-    pub fn check_adapter(&self, arch: &str) -> Result<(), String> {
-        match (self.text("general.type"), self.text("adapter.type")) {
-            (Some("adapter"), Some("lora")) => {}
-            _ => return Err("not a LoRA adapter".into()),
-        }
-        match self.text("general.architecture") {
-            Some(own) if own == arch => {}
-            own => {
-                let own = own.unwrap_or("no architecture");
-                return Err(format!("made for {own}, and the model is {arch}"));
-            }
-        }
-        match self.values.get("adapter.lora.alpha") {
-            Some(Value::Float(alpha)) if alpha.is_finite() => Ok(()),
-            _ => Err("`adapter.lora.alpha` is missing or not a number".into()),
-        }
-    }
-
-    fn check_vocabulary(&self) -> Result<(), String> {
-        let array = |key: &str| match self.values.get(key) {
-            Some(Value::Array { kind, len }) => Ok(Some((*kind, *len))),
-            Some(_) => Err(format!("`{key}` is not a list")),
-            None => Ok(None),
-        };
-        let Some((TEXT, tokens)) = array("tokenizer.ggml.tokens")? else {
-            return Err("it holds no vocabulary".into());
-        };
-        if tokens == 0 || tokens > 1 << 22 {
-            return Err(format!("a vocabulary of {tokens} tokens is out of range"));
-        }
-        for (key, kinds) in [
-            ("tokenizer.ggml.scores", [FLOAT32, INT32].as_slice()),
-            ("tokenizer.ggml.token_type", &[INT32, UINT32]),
-        ] {
-            match array(key)? {
-                Some((kind, len)) if !kinds.contains(&kind) || len != tokens => {
-                    return Err(format!("`{key}` does not fit the vocabulary"));
-                }
-                _ => {}
-            }
-        }
-        match array("tokenizer.ggml.merges")? {
-            Some((kind, _)) if kind != TEXT => Err("the merges are not texts".into()),
-            _ => Ok(()),
-        }
-    }
-
-    fn int(&self, key: &str) -> Option<i128> {
-        match self.values.get(key) {
-            Some(Value::Int(value)) => Some(*value),
-            _ => None,
-        }
-    }
-}
-
 /// Reads little-endian values and never past the end, whatever lengths the file claims.
-struct Reader {
+pub(super) struct Reader {
     file: BufReader<File>,
     size: u64,
     left: u64,
 }
 
 impl Reader {
-    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let meta = path.metadata().map_err(|error| error.to_string())?;
+        if !meta.is_file() {
+            // Opening a FIFO would wait for a writer.
+            return Err("not a regular file".into());
+        }
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        Ok(Self { left: meta.len(), size: meta.len(), file: BufReader::new(file) })
+    }
+
+    pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let mut bytes = [0; N];
         self.take(N as u64)?;
         self.file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes)
     }
 
-    fn u32(&mut self) -> Result<u32, String> {
+    pub fn u32(&mut self) -> Result<u32, String> {
         self.bytes().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, String> {
+    pub fn u64(&mut self) -> Result<u64, String> {
         self.bytes().map(u64::from_le_bytes)
     }
 
-    fn count(&mut self, what: &str, most: u64) -> Result<u64, String> {
+    pub fn count(&mut self, what: &str, most: u64) -> Result<u64, String> {
         match self.u64()? {
             count if count <= most => Ok(count),
             count => Err(format!("broken: it declares {count} {what}")),
         }
     }
 
-    fn text(&mut self, most: u64) -> Result<String, String> {
+    pub fn text(&mut self, most: u64) -> Result<String, String> {
+        String::from_utf8(self.raw_text(most)?).map_err(|_| "broken: a text is not UTF-8".into())
+    }
+
+    fn raw_text(&mut self, most: u64) -> Result<Vec<u8>, String> {
         let len = self.u64()?;
         if len > most {
             return Err(format!("broken: it declares a text of {len} bytes"));
@@ -259,10 +96,10 @@ impl Reader {
         self.take(len)?;
         let mut bytes = vec![0; len as usize];
         self.file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
-        String::from_utf8(bytes).map_err(|_| "broken: a text is not UTF-8".into())
+        Ok(bytes)
     }
 
-    fn value(&mut self) -> Result<Value, String> {
+    pub fn value(&mut self) -> Result<Value, String> {
         let kind = self.u32()?;
         Ok(match kind {
             0 => Value::Int(self.bytes::<1>()?[0].into()),
@@ -306,6 +143,27 @@ impl Reader {
         Ok(Value::Array { kind, len })
     }
 
+    /// The list of tokens. Texts must differ, up to the first NUL: llama.cpp ends them there.
+    pub fn tokens(&mut self, into: &mut HashSet<Vec<u8>>) -> Result<Value, String> {
+        let (kind, list) = (self.u32()?, self.u32()?);
+        let len = self.u64()?;
+        if kind != ARRAY || list != TEXT {
+            return Err("broken: not a list of texts".into());
+        }
+        if len > self.left / 8 {
+            return Err("cut off".into());
+        }
+        for _ in 0..len {
+            let mut token = self.raw_text(self.left)?;
+            token.truncate(token.iter().position(|byte| *byte == 0).unwrap_or(token.len()));
+            // llama.cpp gives empty ones names of their own.
+            if !token.is_empty() && !into.insert(token) {
+                return Err("broken: two tokens have one text".into());
+            }
+        }
+        Ok(Value::Array { kind: TEXT, len })
+    }
+
     fn skip(&mut self, bytes: u64) -> Result<(), String> {
         self.take(bytes)?;
         let bytes = i64::try_from(bytes).map_err(|_| "cut off")?;
@@ -319,7 +177,7 @@ impl Reader {
 
     /// The tensors follow each other without gaps, each padded to the alignment. Counts their
     /// elements.
-    fn tensors(&mut self, header: &Header) -> Result<u64, String> {
+    pub fn tensors(&mut self, header: &Header) -> Result<u64, String> {
         let align = match header.values.get("general.alignment") {
             None => 32,
             Some(&Value::Int(align)) if align > 0 && align <= 1 << 16 => align as u64,
