@@ -4,7 +4,7 @@ use crate::record::Found;
 use crate::syntax::AnswerFile;
 
 /// The files of an answer that exist, each once, with line ranges inside the file; and how many
-/// do not exist.
+/// do not exist. An answer that came at the last moment still counts: only a cancel stops this.
 pub(crate) fn check(
     answer: Vec<AnswerFile>,
     tree: &dyn Tree,
@@ -13,7 +13,9 @@ pub(crate) fn check(
     let mut found: Vec<Found> = Vec::new();
     let mut unknown = 0;
     for file in answer {
-        watch.check()?;
+        if watch.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
         let Some(path) = existing(&file.path, tree) else {
             unknown += 1;
             continue;
@@ -32,12 +34,12 @@ pub(crate) fn check(
 }
 
 /// The file that `written` names: as it stands, without a leading slash, or without `:12-30`
-/// behind it.
+/// behind it. Links are resolved, since the ranking knows files under their own paths only.
 fn existing(written: &str, tree: &dyn Tree) -> Option<RepoPath> {
     let written = written.trim().trim_start_matches('/');
     let bare = written.rsplit_once(':').map(|(path, _)| path);
     [Some(written), bare].into_iter().flatten().find_map(|text| {
-        let path = RepoPath::parse(text).ok()?;
+        let path = tree.resolve(&RepoPath::parse(text).ok()?).ok()?;
         matches!(tree.kind(&path), Ok(Kind::File { .. })).then_some(path)
     })
 }

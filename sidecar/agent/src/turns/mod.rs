@@ -117,7 +117,7 @@ fn converse(
         };
         report(step, progress, given);
         let turn_watch = match explores {
-            true => time::leaving_an_answer(conversation, given.watch),
+            true => time::leaving_an_answer(&conversation.pace, given.watch),
             false => given.watch.clone(),
         };
         let turn = match conversation.turn(step, &ask, &turn_watch) {
@@ -194,7 +194,7 @@ fn call(
     let limits = &given.rules.profile.limits().tools;
     let most = limits.calls_a_turn;
     let good: Vec<Call> = calls.iter().take(most).flatten().cloned().collect();
-    let watch = time::leaving_an_answer(conversation, given.watch);
+    let watch = time::leaving_an_answer(&conversation.pace, given.watch);
     let mut observations = tools::run(&good, given.tree, limits, given.pool, &watch).into_iter();
     let mut records = Vec::with_capacity(calls.len());
     let mut results = Vec::with_capacity(calls.len());
@@ -273,7 +273,7 @@ fn show(
             < conversation.generated + limits.answer_tokens + room::LEAST
         {
             Some(StopReason::Tokens)
-        } else if time::is_short(size, conversation, given.watch) {
+        } else if time::is_short(size, &conversation.pace, given.watch) {
             progress.hurried = true;
             Some(StopReason::Deadline)
         } else {

@@ -57,3 +57,15 @@ unconstrained
     let episode = run_under(&fixture, script, &Rules::default(), &Watch::idle());
     assert_eq!(episode.files, [found("empty.py", &[])]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_names_the_file_it_leads_to() {
+    let fixture = repository();
+    std::os::unix::fs::symlink("backup", fixture.path().join("alias")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", fixture.path().join("out")).unwrap();
+    let script = "--- turn\nunconstrained\n\n{\"files\": [\"alias/copy.py\", \"out\"]}\n";
+    let episode = run_under(&fixture, script, &Rules::default(), &Watch::idle());
+    assert_eq!(episode.files, [found("backup/copy.py", &[])]);
+    assert_eq!(episode.unknown_paths, 1);
+}

@@ -3,6 +3,7 @@
 mod given;
 
 mod answers;
+mod cancel;
 mod episode;
 mod example;
 mod hostile;

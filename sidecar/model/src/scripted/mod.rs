@@ -6,6 +6,9 @@ mod chat;
 pub mod gbnf;
 mod script;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::sync::Arc;
 
