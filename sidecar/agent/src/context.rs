@@ -7,11 +7,11 @@ use codegrep_rank::Candidate;
 /// Characters of an evidence line.
 const LINE: usize = 120;
 
-/// Up to `most` candidates, best first, each with its best line as grep would show it; empty
-/// when there are none.
-pub fn text(candidates: &[Candidate], most: usize) -> String {
+/// The candidates, best first, each with its best line as grep would show it; empty when there
+/// are none.
+pub fn text(candidates: &[Candidate]) -> String {
     let mut out = String::new();
-    for candidate in candidates.iter().take(most) {
+    for candidate in candidates {
         let path = candidate.path.as_str();
         // Writing to a string cannot fail.
         let _ = match candidate.evidence.first() {

@@ -14,7 +14,7 @@ pub mod limits;
 mod pace;
 mod pipeline;
 pub mod profiles;
-mod prompt;
+pub mod prompt;
 pub mod record;
 pub mod render;
 mod rules;

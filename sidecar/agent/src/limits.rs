@@ -20,6 +20,9 @@ pub struct Limits {
     pub answer_tokens: u32,
     /// Files in the model's answer.
     pub answer_files: usize,
+    /// Whether a grammar holds the answer to files the model was shown, where it was shown any: a
+    /// small model otherwise names files of its example or of its memory.
+    pub answer_seen: bool,
     /// Characters of the task text the model sees; the middle of a longer one is left out.
     pub task_chars: usize,
     /// Lexical candidates in the first observation.
@@ -37,6 +40,7 @@ impl Default for Limits {
             explore_tokens: 1_024,
             answer_tokens: 320,
             answer_files: 3,
+            answer_seen: true,
             task_chars: 16_000,
             candidates: 10,
             tools: ToolLimits::default(),

@@ -110,7 +110,7 @@ pub fn answer(
     let mut warnings = ranked.warnings.clone();
     let model = engines.model.filter(|_| !request.text.trim().is_empty());
     let episode = model.map(|model| {
-        let opening = prompt::open(&request.text, &ranked, rules);
+        let opening = prompt::open(&request.text, &ranked.candidates, rules);
         let watch = match watch.left() {
             Some(left) => watch.within(left.saturating_sub(AFTER_MODEL)),
             None => watch.clone(),

@@ -1,20 +1,35 @@
 //! The opening of a conversation, and how texts that are too long are cut.
 
-use codegrep_rank::Ranked;
+use std::collections::BTreeSet;
+
+use codegrep_rank::Candidate;
 
 use crate::chat::Message;
 use crate::context;
 use crate::rules::{Context, Rules};
 
-/// The messages before the first turn: the profile's own, and last the task with the lexical
-/// candidates where the rules want them.
-pub fn open(task: &str, ranked: &Ranked, rules: &Rules) -> Vec<Message> {
+/// How a conversation begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opening {
+    /// The last is the task.
+    pub messages: Vec<Message>,
+    /// Files the model is shown in them.
+    pub seen: BTreeSet<String>,
+}
+
+/// The profile's own messages, and last the task with the lexical candidates where the rules want
+/// them.
+pub fn open(task: &str, candidates: &[Candidate], rules: &Rules) -> Opening {
     let limits = rules.profile.limits();
-    let context = match rules.context {
-        Context::None => String::new(),
-        Context::Candidates => context::text(&ranked.candidates, limits.candidates),
+    let shown = match rules.context {
+        Context::None => &[],
+        Context::Candidates => &candidates[..candidates.len().min(limits.candidates)],
     };
-    rules.profile.opening(&without_middle(task, limits.task_chars), &context)
+    let task = without_middle(task, limits.task_chars);
+    Opening {
+        messages: rules.profile.opening(&task, &context::text(shown)),
+        seen: shown.iter().map(|candidate| candidate.path.as_str().to_owned()).collect(),
+    }
 }
 
 /// `text` with its middle left out so that at most `chars` characters stay, a note beside them.

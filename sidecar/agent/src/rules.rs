@@ -58,7 +58,7 @@ impl Rules {
         };
         let context = match self.context {
             Context::None => String::new(),
-            Context::Candidates => context::text(&[sample], 1),
+            Context::Candidates => context::text(&[sample]),
         };
         let opening = self.profile.opening("task", &context);
         let tools = opening.iter().find_map(|message| match message {

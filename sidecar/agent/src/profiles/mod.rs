@@ -3,6 +3,8 @@
 
 mod codegrep;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Constraint, Message};
@@ -40,7 +42,8 @@ pub trait Profile: Send + Sync {
     /// The messages before the first turn; the last is the task. `context` is the text of the
     /// lexical candidates, empty without them.
     fn opening(&self, task: &str, context: &str) -> Vec<Message>;
-    fn constraint(&self, step: Step) -> Constraint;
+    /// What the turn may be. `seen` are the files the model was shown so far.
+    fn constraint(&self, step: Step, seen: &BTreeSet<String>) -> Constraint;
     /// Reads a turn. In the answer step calls are read only where there is no answer.
     fn read(&self, text: &str, step: Step) -> Said;
     /// Asks for the answer after the last exploration turn; `None` where the profile forces none

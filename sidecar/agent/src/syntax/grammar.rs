@@ -1,6 +1,7 @@
 //! GBNF grammars (llama.cpp) that match exactly what the prompts' examples show: no free
 //! whitespace, so that a small model cannot lose itself in it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -13,11 +14,24 @@ const STRING: usize = 160;
 /// Line ranges of one file.
 const RANGES: usize = 3;
 
-/// Between one and `max` calls of `tools`, or an answer of up to `files` files instead.
+/// How deep the tree of paths may branch; hostile names that are prefixes of each other go no
+/// deeper.
+const DEPTH: usize = 64;
+
+/// What an answer may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer<'a> {
+    /// At most so many files.
+    pub files: usize,
+    /// Only these; any string when empty.
+    pub paths: &'a BTreeSet<String>,
+}
+
+/// Between one and `max` calls of `tools`, or an answer instead.
 ///
 /// Arguments come in the order of the tool's schema, required ones always; types `string`,
 /// `integer` and `boolean` are known.
-pub fn calls(tools: &[ToolSpec], max: usize, or_answer: Option<usize>) -> String {
+pub fn calls(tools: &[ToolSpec], max: usize, or_answer: Option<Answer<'_>>) -> String {
     let mut out = String::from("root ::= ");
     if or_answer.is_some() {
         out.push_str("answer | ");
@@ -33,16 +47,16 @@ pub fn calls(tools: &[ToolSpec], max: usize, or_answer: Option<usize>) -> String
     for (i, tool) in tools.iter().enumerate() {
         let _ = writeln!(out, "tool{i} ::= {}", arguments(tool));
     }
-    if let Some(files) = or_answer {
-        out.push_str(&answer_rules(files));
+    if let Some(answer) = or_answer {
+        out.push_str(&answer_rules(answer));
     }
     out.push_str(&strings());
     out
 }
 
-/// An answer of one to `files` files.
-pub fn answer(files: usize) -> String {
-    format!("root ::= answer\n{}{}", answer_rules(files), strings())
+/// An answer of at least one file.
+pub fn answer(answer: Answer<'_>) -> String {
+    format!("root ::= answer\n{}{}", answer_rules(answer), strings())
 }
 
 /// The JSON Schema of the same answer, for endpoints that take one.
@@ -96,14 +110,57 @@ fn arguments(tool: &ToolSpec) -> String {
     out.replace(" \"\"", "")
 }
 
-fn answer_rules(files: usize) -> String {
-    let (more, ranges) = (files.saturating_sub(1), RANGES - 1);
+fn answer_rules(answer: Answer<'_>) -> String {
+    let (more, ranges) = (answer.files.saturating_sub(1), RANGES - 1);
+    let path = match answer.paths.is_empty() {
+        true => "str".to_owned(),
+        false => {
+            let quoted = answer.paths.iter().map(|path| serde_json::json!(path).to_string());
+            let texts: BTreeSet<String> = quoted.collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            one_of(&texts, 0)
+        }
+    };
     format!(
         r#"answer ::= "{{\"files\": [" file (", " file){{0,{more}}} "]}}"
-file ::= "{{\"path\": " str ", \"line_ranges\": [" (range (", " range){{0,{ranges}}})? "]}}"
+file ::= "{{\"path\": " path ", \"line_ranges\": [" (range (", " range){{0,{ranges}}})? "]}}"
+path ::= {path}
 range ::= "[" int ", " int "]"
 "#
     )
+}
+
+/// An expression for exactly `texts`, which are sorted and distinct. What they begin with alike is
+/// written once: llama.cpp pays for each alternative at each token.
+fn one_of(texts: &[&str], depth: usize) -> String {
+    let (Some(first), Some(last)) = (texts.first(), texts.last()) else { return String::new() };
+    let same = first.chars().zip(last.chars()).take_while(|(a, b)| a == b);
+    let shared: usize = same.map(|(c, _)| c.len_utf8()).sum();
+    let prefix = literal(&first[..shared]);
+    let rest: Vec<&str> = texts.iter().map(|text| &text[shared..]).collect();
+    if rest.len() == 1 {
+        return prefix;
+    }
+    let branches: Vec<String> = if depth == DEPTH {
+        rest.iter().map(|text| literal(text)).collect()
+    } else {
+        rest.chunk_by(|a, b| a.chars().next() == b.chars().next())
+            .map(|branch| one_of(branch, depth + 1))
+            .collect()
+    };
+    format!("{prefix} ({})", branches.join(" | "))
+}
+
+fn literal(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 fn strings() -> String {
@@ -147,27 +204,45 @@ mod tests {
             tool0 ::= "grep\", \"arguments\": {\"pattern\": " str (", \"path\": " str)? (", \"ignore_case\": " bool)?
             tool1 ::= "read\", \"arguments\": {\"path\": " str (", \"start\": " int)?
             answer ::= "{\"files\": [" file (", " file){0,2} "]}"
-            file ::= "{\"path\": " str ", \"line_ranges\": [" (range (", " range){0,2})? "]}"
+            file ::= "{\"path\": " path ", \"line_ranges\": [" (range (", " range){0,2})? "]}"
+            path ::= str
             range ::= "[" int ", " int "]"
             str ::= "\"" char{1,160} "\""
             char ::= [^"\\\x00-\x1f\x7f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})
             int ::= [1-9] [0-9]{0,6}
             bool ::= "true" | "false"
-        "#]].assert_eq(&calls(&tools, 8, Some(3)));
+        "#]].assert_eq(&calls(&tools, 8, Some(Answer { files: 3, paths: &BTreeSet::new() })));
     }
 
     #[test]
-    fn answer_alone() {
+    fn an_answer_of_known_paths() {
+        let paths = ["src/a.py", "src/ab.py", "src/é/\"q\".py", "README"].map(str::to_owned);
+        let paths = BTreeSet::from(paths);
         expect![[r#"
             root ::= answer
             answer ::= "{\"files\": [" file (", " file){0,2} "]}"
-            file ::= "{\"path\": " str ", \"line_ranges\": [" (range (", " range){0,2})? "]}"
+            file ::= "{\"path\": " path ", \"line_ranges\": [" (range (", " range){0,2})? "]}"
+            path ::= "\"" ("README\"" | "src/" ("a" (".py\"" | "b.py\"") | "é/\\\"q\\\".py\""))
             range ::= "[" int ", " int "]"
             str ::= "\"" char{1,160} "\""
             char ::= [^"\\\x00-\x1f\x7f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})
             int ::= [1-9] [0-9]{0,6}
             bool ::= "true" | "false"
         "#]]
-        .assert_eq(&answer(3));
+        .assert_eq(&answer(Answer { files: 3, paths: &paths }));
+    }
+
+    #[test]
+    fn names_that_begin_each_other_end_somewhere() {
+        let paths: BTreeSet<String> = (1..500).map(|n| "a".repeat(n)).collect();
+        let depth = |text: &str| {
+            let mut open = 0i32;
+            let steps = text.chars().map(|c| {
+                open += i32::from(c == '(') - i32::from(c == ')');
+                open
+            });
+            steps.max()
+        };
+        assert_eq!(depth(&answer(Answer { files: 1, paths: &paths })), Some(DEPTH as i32 + 1));
     }
 }

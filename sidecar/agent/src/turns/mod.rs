@@ -3,10 +3,12 @@
 //! Nothing here fails: bad output and failed tools are data the model sees, and every way to end
 //! is a recorded [`StopReason`].
 
+mod calls;
 mod overflow;
 mod room;
 mod time;
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use codegrep_tree::{Event, Stage, Stop, Tree, Watch};
@@ -15,10 +17,10 @@ use crate::answer;
 use crate::chat::{Ask, Message, Model, ModelError, ToolResult};
 use crate::conversation::Conversation;
 use crate::profiles::{Profile, Said, Step};
-use crate::record::{CallRecord, Episode, Found, Shown, StopReason};
+use crate::prompt::Opening;
+use crate::record::{Episode, Found, StopReason};
 use crate::rules::Rules;
-use crate::syntax::BadCall;
-use crate::tools::{self, Call, Observation, Pool};
+use crate::tools::Pool;
 
 /// What a run works with.
 struct Given<'a> {
@@ -34,13 +36,15 @@ struct Progress {
     corrections: u32,
     tool_calls: u32,
     hurried: bool,
+    /// Files the model was shown.
+    seen: BTreeSet<String>,
     files: Vec<Found>,
     unknown_paths: u32,
 }
 
 /// Runs one conversation to its end.
 pub fn run(
-    opening: Vec<Message>,
+    opening: Opening,
     tree: &dyn Tree,
     model: &dyn Model,
     pool: &Pool,
@@ -49,11 +53,11 @@ pub fn run(
 ) -> Episode {
     let started = Instant::now();
     let given = Given { tree, pool, rules, watch };
-    let mut progress = Progress::default();
+    let mut progress = Progress { seen: opening.seen, ..Progress::default() };
     let mut conversation = None;
     let ended = model.open(watch).and_then(|chat| {
         let conversation = conversation.insert(Conversation::new(chat));
-        converse(opening, conversation, &given, &mut progress)
+        converse(opening.messages, conversation, &given, &mut progress)
     });
     let (stop, error) = match ended {
         Ok(stop) => (stop, None),
@@ -111,7 +115,7 @@ fn converse(
             Err(reason) => return Ok(reason),
         };
         let ask = Ask {
-            constraint: profile.constraint(step),
+            constraint: profile.constraint(step, &progress.seen),
             max_tokens,
             sampling: given.rules.sampling,
         };
@@ -139,7 +143,7 @@ fn converse(
                 return Ok(StopReason::Answered);
             }
             (Said::Calls(calls), Step::Explore { turn }) => {
-                let results = call(calls, conversation, given, progress)?;
+                let results = calls::run(calls, conversation, given, progress)?;
                 match show(results, turn, conversation, given, progress)? {
                     Next::Turn(next) => step = next,
                     Next::End(reason) => return Ok(reason),
@@ -181,68 +185,6 @@ fn report(step: Step, progress: &Progress, given: &Given<'_>) {
     let tool_calls = progress.tool_calls;
     let event = Event { stage: Stage::Model, turn, tool_calls, message, candidates: None };
     given.watch.report(event);
-}
-
-/// Carries out the calls of the last turn and records them.
-fn call(
-    calls: Vec<Result<Call, BadCall>>,
-    conversation: &mut Conversation,
-    given: &Given<'_>,
-    progress: &mut Progress,
-) -> Result<Vec<ToolResult>, ModelError> {
-    let started = Instant::now();
-    let limits = &given.rules.profile.limits().tools;
-    let most = limits.calls_a_turn;
-    let good: Vec<Call> = calls.iter().take(most).flatten().cloned().collect();
-    let watch = time::leaving_an_answer(&conversation.pace, given.watch);
-    let mut observations = tools::run(&good, given.tree, limits, given.pool, &watch).into_iter();
-    let mut records = Vec::with_capacity(calls.len());
-    let mut results = Vec::with_capacity(calls.len());
-    for (i, call) in calls.into_iter().enumerate() {
-        let error = |text| Observation { text, error: true, ..Observation::default() };
-        let observation = match &call {
-            _ if i >= most => error(format!("not run: {most} calls a turn")),
-            Err(bad) => error(format!("error: {bad}")),
-            Ok(_) => observations.next().unwrap_or_else(|| error("error: not run".to_owned())),
-        };
-        let call =
-            call.unwrap_or_else(|_| Call { name: String::new(), arguments: Default::default() });
-        results.push(ToolResult { tool: call.name.clone(), text: observation.text.clone() });
-        records.push(record(call, &observation));
-    }
-    progress.tool_calls += records.len() as u32;
-    if let Some(turn) = conversation.last_turn() {
-        turn.calls = records;
-        turn.tools_ms = started.elapsed().as_millis() as u64;
-    }
-    given.watch.check()?;
-    Ok(results)
-}
-
-fn record(call: Call, observation: &Observation) -> CallRecord {
-    let mut shown: Vec<Shown> = Vec::new();
-    for line in &observation.lines {
-        match shown.last_mut() {
-            Some(last) if last.path == line.path.as_str() && last.end + 1 == line.number => {
-                last.end = line.number;
-            }
-            _ => shown.push(Shown {
-                path: line.path.as_str().to_owned(),
-                start: line.number,
-                end: line.number,
-            }),
-        }
-    }
-    CallRecord {
-        name: call.name,
-        arguments: call.arguments,
-        error: observation.error,
-        hits: observation.hits,
-        cut: observation.cut,
-        seen: observation.seen.iter().map(|path| path.as_str().to_owned()).collect(),
-        shown,
-        ms: observation.took.as_millis() as u64,
-    }
 }
 
 enum Next {

@@ -2,7 +2,7 @@ use codegrep_agent::tools::Pool;
 use codegrep_agent::{Rules, StopReason, turns};
 use codegrep_tree::{Blob, BlobId, DiskTree, Folder, Kind, RepoPath, Tree, TreeError, Watch};
 
-use crate::given::{READ, TASK, calls, repository, scripted};
+use crate::given::{READ, TASK, calls, opening, repository, scripted};
 
 /// A folder whose user loses patience while a file is read.
 struct Impatient {
@@ -40,7 +40,7 @@ fn a_cancel_while_tools_run_ends_as_cancelled() {
     let tree = Impatient { disk: DiskTree::open(fixture.path()).unwrap(), watch: watch.clone() };
     let model = scripted(&format!("--- turn\n{}\n--- turn\n{{}}\n", calls(&[READ])));
     let rules = Rules::default();
-    let opening = rules.profile.opening(TASK, "");
+    let opening = opening(TASK, &rules);
     let episode = turns::run(opening, &tree, &model, &Pool::default(), &rules, &watch);
     assert_eq!((episode.stop, &episode.error), (StopReason::Cancelled, &None));
     assert_eq!((episode.turns().count(), episode.tool_calls()), (1, 1));

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use codegrep_agent::profiles::{CodeGrep, Profile, Step};
 use codegrep_agent::tools::{self, Pool, ToolLimits};
 use codegrep_agent::{Constraint, Message, syntax};
@@ -46,10 +48,15 @@ fn the_worked_example_follows_the_grammars() {
         .collect();
     assert_eq!(said.len(), 3);
     for (text, step) in said.iter().zip(steps) {
-        let Constraint::Calls { grammar, .. } = profile.constraint(step) else { panic!() };
+        let Constraint::Calls { grammar, .. } = profile.constraint(step, &BTreeSet::new()) else {
+            panic!()
+        };
         assert_eq!(gbnf::matches(&grammar, text), Ok(true), "{text}");
     }
-    let Constraint::Answer { grammar, .. } = profile.constraint(Step::Answer) else { panic!() };
+    let Constraint::Answer { grammar, .. } = profile.constraint(Step::Answer, &BTreeSet::new())
+    else {
+        panic!()
+    };
     assert_eq!(gbnf::matches(&grammar, said[2]), Ok(true));
     assert_eq!(gbnf::matches(&grammar, said[0]), Ok(false));
 }

@@ -1,6 +1,10 @@
+use std::sync::Arc;
+
+use codegrep_agent::profiles::CodeGrep;
+use codegrep_agent::prompt::Opening;
 use codegrep_agent::record::Event;
 use codegrep_agent::tools::Pool;
-use codegrep_agent::{Episode, Message, Model, Rules, turns};
+use codegrep_agent::{Episode, Limits, Message, Model, Rules, turns};
 use codegrep_model::scripted::Scripted;
 use codegrep_tree::fixture::Fixture;
 use codegrep_tree::{DiskTree, Watch};
@@ -56,7 +60,16 @@ pub fn scripted(script: &str) -> Scripted {
 pub fn run_under(fixture: &Fixture, script: &str, rules: &Rules, watch: &Watch) -> Episode {
     let tree = DiskTree::open(fixture.path()).unwrap();
     let model: &dyn Model = &scripted(script);
-    turns::run(rules.profile.opening(TASK, ""), &tree, model, &Pool::default(), rules, watch)
+    turns::run(opening(TASK, rules), &tree, model, &Pool::default(), rules, watch)
+}
+
+pub fn under(limits: Limits) -> Rules {
+    Rules { profile: Arc::new(CodeGrep::new(limits)), ..Rules::default() }
+}
+
+/// An opening without candidates.
+pub fn opening(task: &str, rules: &Rules) -> Opening {
+    Opening { messages: rules.profile.opening(task, ""), seen: Default::default() }
 }
 
 pub fn run(script: &str) -> Episode {

@@ -16,7 +16,7 @@ fn markers_in_a_file_stay_text() {
         let fixture = repository();
         fixture.write("bait.txt", content);
         let read = calls(&[r#"{"name": "read", "arguments": {"path": "bait.txt"}}"#]);
-        let script = format!("--- turn\n{read}\n--- turn\n{ANSWER}\n");
+        let script = format!("--- turn\n{read}\n--- turn\nunconstrained\n\n{ANSWER}\n");
         let episode = run_under(&fixture, &script, &Rules::default(), &Watch::idle());
         assert_eq!(episode.stop, StopReason::Answered);
         let mut renderer = Renderer::new(Family::ChatMl);

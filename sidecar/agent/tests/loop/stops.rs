@@ -1,15 +1,9 @@
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use codegrep_agent::profiles::CodeGrep;
 use codegrep_agent::{Limits, Rules, StopReason};
 use codegrep_tree::Watch;
 
-use crate::given::{ANSWER, GREP, calls, repository, run, run_under, shown};
-
-fn under(limits: Limits) -> Rules {
-    Rules { profile: Arc::new(CodeGrep::new(limits)), ..Rules::default() }
-}
+use crate::given::{ANSWER, GREP, calls, repository, run, run_under, shown, under};
 
 #[test]
 fn an_early_answer_ends_the_run() {
@@ -78,31 +72,30 @@ fn a_failing_model_is_a_model_error_with_its_hint() {
 
 #[test]
 fn the_generation_budget_ends_the_search_and_keeps_the_answer() {
-    let limits = Limits { generated_tokens: 390, ..Limits::default() };
+    let few = |tokens| under(Limits { generated_tokens: tokens, ..Limits::default() });
     let many = calls(&[GREP; 5]);
     // 390 - 320 for the answer: the first turn is cut, the answer is asked for at once.
     let episode = run_under(
         &repository(),
         &format!("--- turn\n{many}\n--- turn\nasked: answer\n\n{ANSWER}\n"),
-        &under(limits),
+        &few(390),
         &Watch::idle(),
     );
     assert_eq!((episode.stop, episode.turns().count()), (StopReason::Answered, 2));
     assert_eq!(episode.turns().next().unwrap().usage.generated, 70);
     assert!(episode.turns().next().unwrap().calls.last().unwrap().error);
-    let limits = Limits { generated_tokens: 10, ..Limits::default() };
-    let episode = run_under(&repository(), "--- turn\nx\n", &under(limits), &Watch::idle());
+    let episode = run_under(&repository(), "--- turn\nx\n", &few(10), &Watch::idle());
     assert_eq!((episode.stop, episode.turns().count()), (StopReason::Tokens, 0));
 }
 
 #[test]
 fn an_answer_cut_by_its_limit_keeps_its_whole_files() {
-    let limits = Limits { answer_tokens: 32, explore_turns: 1, ..Limits::default() };
+    let short = Limits { answer_tokens: 32, explore_turns: 1, ..Limits::default() };
     let answer = r#"{"files": [{"path": "backup/copy.py", "line_ranges": [[3, 6]]}, {"path": "backup/progress.py", "line_ranges": [[1, 2], [3, 3], [1, 3]]}]}"#;
     let episode = run_under(
         &repository(),
         &format!("--- turn\n{}\n--- turn\n{answer}\n", calls(&[GREP])),
-        &under(limits),
+        &under(short),
         &Watch::idle(),
     );
     assert_eq!((episode.stop, episode.files.len()), (StopReason::Answered, 1));
@@ -131,12 +124,29 @@ fn an_observation_that_overflows_is_cut_and_the_answer_forced() {
 
 #[test]
 fn a_ninth_call_is_not_run() {
-    let nine = calls(&[GREP; 9]);
+    let greps: Vec<String> = (0..9)
+        .map(|n| format!(r#"{{"name": "grep", "arguments": {{"pattern": "bar.{{0,{n}}}"}}}}"#))
+        .collect();
+    let nine = calls(&greps.iter().map(String::as_str).collect::<Vec<_>>());
     let episode = run(&format!("--- turn\nunconstrained\n\n{nine}\n--- turn\n{ANSWER}\n"));
     let results = shown(&episode);
     assert_eq!(results[8], "not run: 8 calls a turn");
-    assert!(results[7].contains("backup/copy.py:4"));
+    assert!(results[7].contains("backup/copy.py:4"), "{results:?}");
     assert_eq!(episode.tool_calls(), 9);
+}
+
+#[test]
+fn a_repeated_call_is_run_once() {
+    let glob = r#"{"name": "glob", "arguments": {"pattern": "*.md"}}"#;
+    let repeated = calls(&[GREP, glob, GREP, GREP]);
+    let episode = run(&format!("--- turn\n{repeated}\n--- turn\n{ANSWER}\n"));
+    let results = shown(&episode);
+    assert!(results[0].contains("backup/copy.py:4"), "{results:?}");
+    assert_eq!(
+        results[1..],
+        ["README.md", "same as call 1 of this turn", "same as call 1 of this turn"]
+    );
+    assert_eq!(episode.tool_calls(), 4);
 }
 
 #[test]
@@ -192,4 +202,20 @@ fn a_cancel_ends_the_run_at_once() {
         assert_eq!(episode.stop, StopReason::Cancelled);
     });
     assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+/// The grammar knows only files that were shown; what was not shown is no answer.
+#[test]
+fn a_grammar_holds_the_answer_to_files_that_were_seen() {
+    let script = |file: &str| {
+        format!(
+            "--- turn\n{}\n--- turn\n{{\"files\": [{{\"path\": \"{file}\", \"line_ranges\": []}}]}}\n",
+            calls(&[GREP])
+        )
+    };
+    assert_eq!(run(&script("backup/progress.py")).stop, StopReason::Answered);
+    assert_eq!(run(&script("README.md")).stop, StopReason::ModelError);
+    let free = under(Limits { answer_seen: false, ..Limits::default() });
+    let episode = run_under(&repository(), &script("README.md"), &free, &Watch::idle());
+    assert_eq!(episode.stop, StopReason::Answered);
 }

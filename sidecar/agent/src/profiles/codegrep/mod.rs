@@ -3,6 +3,8 @@
 
 mod example;
 
+use std::collections::BTreeSet;
+
 use crate::chat::{Constraint, Message, ToolSpec};
 use crate::limits::Limits;
 use crate::profiles::{Profile, Said, Step};
@@ -15,14 +17,12 @@ pub struct CodeGrep {
     tools: Vec<ToolSpec>,
     system: String,
     example: Vec<Message>,
-    /// Grammars of the first exploration turns, of those that may answer, and of the answer.
-    calls: String,
-    calls_or_answer: String,
-    answer: String,
 }
 
 const SYSTEM: &str = include_str!("system.txt");
 const EXAMPLE: &str = include_str!("example.txt");
+const TASK: &str = include_str!("task.txt");
+const CANDIDATES: &str = include_str!("candidates.txt");
 const ASK_ANSWER: &str = include_str!("answer.txt");
 const CORRECT_EXPLORE: &str = include_str!("correct_explore.txt");
 const CORRECT_ANSWER: &str = include_str!("correct_answer.txt");
@@ -30,17 +30,13 @@ const CORRECT_ANSWER: &str = include_str!("correct_answer.txt");
 impl CodeGrep {
     pub fn new(limits: Limits) -> Self {
         let tools = tools::specs(&limits.tools);
-        let (calls, files) = (limits.tools.calls_a_turn, limits.answer_files);
         Self {
             system: SYSTEM
                 .trim_end()
-                .replace("{calls}", &calls.to_string())
+                .replace("{calls}", &limits.tools.calls_a_turn.to_string())
                 .replace("{turns}", &limits.explore_turns.to_string())
-                .replace("{files}", &files.to_string()),
+                .replace("{files}", &limits.answer_files.to_string()),
             example: example::messages(EXAMPLE),
-            calls: grammar::calls(&tools, calls, None),
-            calls_or_answer: grammar::calls(&tools, calls, Some(files)),
-            answer: grammar::answer(files),
             tools,
             limits,
         }
@@ -66,26 +62,28 @@ impl Profile for CodeGrep {
         let mut messages =
             vec![Message::System { text: self.system.clone(), tools: self.tools.clone() }];
         messages.extend(self.example.iter().cloned());
-        let mut task = format!("Task:\n{}", task.trim());
+        let mut text = TASK.trim_end().replace("{task}", task.trim());
         if !context.is_empty() {
-            task.push_str("\n\nA word search ranks these files first:\n");
-            task.push_str(context.trim_end());
+            text.push_str("\n\n");
+            text.push_str(&CANDIDATES.trim_end().replace("{candidates}", context.trim_end()));
         }
-        messages.push(Message::User(task));
+        messages.push(Message::User(text));
         messages
     }
 
-    fn constraint(&self, step: Step) -> Constraint {
-        let max = self.limits.tools.calls_a_turn;
+    fn constraint(&self, step: Step, seen: &BTreeSet<String>) -> Constraint {
+        let none = BTreeSet::new();
+        let paths = if self.limits.answer_seen { seen } else { &none };
+        let answer = grammar::Answer { files: self.limits.answer_files, paths };
         match step {
-            Step::Explore { turn } if turn < self.limits.answer_from_turn => {
-                Constraint::Calls { max, or_answer: false, grammar: self.calls.clone() }
-            }
-            Step::Explore { .. } => {
-                Constraint::Calls { max, or_answer: true, grammar: self.calls_or_answer.clone() }
+            Step::Explore { turn } => {
+                let max = self.limits.tools.calls_a_turn;
+                let or_answer = turn >= self.limits.answer_from_turn;
+                let grammar = grammar::calls(&self.tools, max, or_answer.then_some(answer));
+                Constraint::Calls { max, or_answer, grammar }
             }
             Step::Answer => Constraint::Answer {
-                grammar: self.answer.clone(),
+                grammar: grammar::answer(answer),
                 schema: grammar::answer_schema(self.limits.answer_files),
             },
         }

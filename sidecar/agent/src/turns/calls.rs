@@ -1,0 +1,82 @@
+use std::time::Instant;
+
+use super::{Given, Progress, time};
+use crate::chat::{ModelError, ToolResult};
+use crate::conversation::Conversation;
+use crate::record::{CallRecord, Shown};
+use crate::syntax::BadCall;
+use crate::tools::{self, Call, Observation};
+
+/// Carries out the calls of the last turn and records them. A call that repeats another of the
+/// turn is not run again: small models write the same one eight times.
+pub(super) fn run(
+    calls: Vec<Result<Call, BadCall>>,
+    conversation: &mut Conversation,
+    given: &Given<'_>,
+    progress: &mut Progress,
+) -> Result<Vec<ToolResult>, ModelError> {
+    let started = Instant::now();
+    let limits = &given.rules.profile.limits().tools;
+    let most = limits.calls_a_turn;
+    let error = |text| Observation { text, error: true, ..Observation::default() };
+    let first = |call: &Call| calls.iter().position(|other| other.as_ref() == Ok(call));
+    let mut distinct = Vec::new();
+    for (i, call) in calls.iter().take(most).enumerate() {
+        distinct.extend(call.as_ref().ok().filter(|call| first(call) == Some(i)).cloned());
+    }
+    let watch = time::leaving_an_answer(&conversation.pace, given.watch);
+    let mut observations =
+        tools::run(&distinct, given.tree, limits, given.pool, &watch).into_iter();
+    let mut records = Vec::with_capacity(calls.len());
+    let mut results = Vec::with_capacity(calls.len());
+    for (i, call) in calls.iter().enumerate() {
+        let observation = match call {
+            _ if i >= most => error(format!("not run: {most} calls a turn")),
+            Err(bad) => error(format!("error: {bad}")),
+            Ok(call) => match first(call) {
+                Some(first) if first < i => {
+                    let text = format!("same as call {} of this turn", first + 1);
+                    Observation { text, ..Observation::default() }
+                }
+                _ => observations.next().unwrap_or_else(|| error("error: not run".to_owned())),
+            },
+        };
+        progress.seen.extend(observation.seen.iter().map(|path| path.as_str().to_owned()));
+        let tool = call.as_ref().map_or(String::new(), |call| call.name.clone());
+        results.push(ToolResult { tool, text: observation.text.clone() });
+        records.push(record(call.as_ref().ok(), &observation));
+    }
+    progress.tool_calls += records.len() as u32;
+    if let Some(turn) = conversation.last_turn() {
+        turn.calls = records;
+        turn.tools_ms = started.elapsed().as_millis() as u64;
+    }
+    given.watch.check()?;
+    Ok(results)
+}
+
+fn record(call: Option<&Call>, observation: &Observation) -> CallRecord {
+    let mut shown: Vec<Shown> = Vec::new();
+    for line in &observation.lines {
+        match shown.last_mut() {
+            Some(last) if last.path == line.path.as_str() && last.end + 1 == line.number => {
+                last.end = line.number;
+            }
+            _ => shown.push(Shown {
+                path: line.path.as_str().to_owned(),
+                start: line.number,
+                end: line.number,
+            }),
+        }
+    }
+    CallRecord {
+        name: call.map_or_else(String::new, |call| call.name.clone()),
+        arguments: call.map_or_else(Default::default, |call| call.arguments.clone()),
+        error: observation.error,
+        hits: observation.hits,
+        cut: observation.cut,
+        seen: observation.seen.iter().map(|path| path.as_str().to_owned()).collect(),
+        shown,
+        ms: observation.took.as_millis() as u64,
+    }
+}
