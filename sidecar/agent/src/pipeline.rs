@@ -36,6 +36,8 @@ pub struct Engines<'a> {
 pub struct Outcome {
     /// Best first. When the verdict is to abstain: what would have been returned without the gate.
     pub files: Vec<Candidate>,
+    /// Every candidate of both engines, best first, before the cut.
+    pub ranked: Vec<Candidate>,
     pub verdict: Verdict,
     /// The block to append to the task; `None` when abstaining.
     pub injection: Option<String>,
@@ -158,6 +160,7 @@ pub fn answer(
         reproducible: ready && run_again,
         index: ranked.index,
         files,
+        ranked: joined,
         verdict,
         injection,
         stop,

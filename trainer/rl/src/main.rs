@@ -1,0 +1,34 @@
+//! `codegrep-train`: measures and trains CodeGrep.
+
+mod eval;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measure and train CodeGrep on real tasks.
+#[derive(Parser)]
+#[command(name = "codegrep-train", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure engines on task rows and write a report
+    Eval(eval::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Eval(args) => eval::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
