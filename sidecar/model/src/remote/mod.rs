@@ -52,6 +52,11 @@ pub fn probe(config: &RemoteConfig, watch: &Watch) -> Result<Vec<Offered>, Model
     })
 }
 
+/// Whether requests to this address stay on this machine.
+pub fn is_loopback(base_url: &str) -> bool {
+    reqwest::Url::parse(base_url).is_ok_and(|url| crate::http::is_loopback(&url))
+}
+
 struct RemoteModel {
     shared: Arc<Shared>,
 }

@@ -115,7 +115,7 @@ const MARKERS: [&str; 14] = [
 ];
 
 /// The git repository that holds the working folder, else the working folder if it is a project.
-fn enclosing_project() -> Result<PathBuf, Failure> {
+pub fn enclosing_project() -> Result<PathBuf, Failure> {
     let here = env::current_dir()
         .map_err(|error| Failure::environment(format!("there is no working folder: {error}")))?;
     // A home folder under version control is no project of its own.

@@ -3,8 +3,10 @@
 mod cancel;
 mod cli;
 mod conversation;
+mod doctor;
 mod files;
 mod hostile;
+mod models;
 mod overload;
 mod schema;
 mod sdk;
