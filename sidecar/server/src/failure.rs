@@ -50,6 +50,11 @@ impl Failure {
         self
     }
 
+    /// As a line of its own, where the work goes on all the same.
+    pub fn into_warning(self) -> String {
+        if self.hint.is_empty() { self.message } else { format!("{}; {}", self.message, self.hint) }
+    }
+
     /// Whether the work was stopped rather than failed.
     pub fn is_stop(&self) -> bool {
         self.code == code::CANCELLED

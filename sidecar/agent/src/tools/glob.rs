@@ -100,7 +100,8 @@ pub(super) fn run(asked: &Glob, cx: &Context<'_>) -> Observation {
         (&anywhere, &wide, true, "nothing matches; ignoring case:"),
         (&below, &wide, true, "no such file; below folders of that name, ignoring case:"),
     ];
-    for (pattern, scope, ignore_case, note) in attempts {
+    let tried = if cx.limits.forgiving { attempts.len() } else { 1 };
+    for (pattern, scope, ignore_case, note) in attempts.into_iter().take(tried) {
         let filter = match Filter::new(pattern, &base, ignore_case) {
             Ok(filter) => filter,
             Err(message) => return Observation::error(message),

@@ -46,7 +46,7 @@ struct Found {
 
 /// Checks a call, and finds out where it looks.
 pub(super) fn plan(asked: Asked, cx: &Context<'_>) -> Result<Grep, String> {
-    let pattern = pattern::compile(&asked.pattern, asked.ignore_case)?;
+    let pattern = pattern::compile(&asked.pattern, asked.ignore_case, cx.limits.forgiving)?;
     // A pattern given as the path is a glob.
     let as_glob = asked.path.as_deref().filter(|path| {
         asked.glob.is_none()
@@ -66,20 +66,36 @@ pub(super) fn plan(asked: Asked, cx: &Context<'_>) -> Result<Grep, String> {
             (Place::Below(glob::scope(cx, &path, wanted)), filter)
         }
     };
-    Ok(Grep {
-        pattern,
-        filter,
-        place,
-        asked,
-        most: cx.limits.grep_matches,
-        found: Mutex::default(),
-        last: AtomicUsize::new(usize::MAX),
-        done: AtomicUsize::new(0),
-        taken: AtomicUsize::new(0),
-    })
+    Ok(Grep::new(pattern, filter, place, asked, cx.limits.grep_matches))
 }
 
 impl Grep {
+    fn new(
+        pattern: Pattern,
+        filter: Option<Filter>,
+        place: Place,
+        asked: Asked,
+        most: usize,
+    ) -> Self {
+        Self {
+            pattern,
+            filter,
+            place,
+            asked,
+            most,
+            found: Mutex::default(),
+            last: AtomicUsize::new(usize::MAX),
+            done: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
+        }
+    }
+
+    /// The same grep for what may have been meant.
+    pub(super) fn meant(self) -> Option<Self> {
+        let pattern = pattern::meant(&self.asked.pattern, self.asked.ignore_case)?;
+        Some(Self::new(pattern, self.filter, self.place, self.asked, self.most))
+    }
+
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,12 +166,10 @@ impl Grep {
             [one] => notes.push((*one).clone()),
             [one, rest @ ..] => notes.push(format!("{one}; so {} more", count(rest.len()))),
         }
-        if let Some(reason) = &self.pattern.not_regex {
-            notes.push(format!("not a regular expression ({reason}), searched as plain text"));
-        }
+        notes.extend(self.pattern.note.clone());
         if hits.is_empty() {
             let none = self.none(&notes);
-            let error = self.pattern.not_regex.is_some() || done < files.len();
+            let error = self.pattern.note.is_some() || done < files.len();
             return Observation { text: none, error, ..Observation::default() };
         }
         let lines: Vec<String> = hits.iter().map(|(path, hit)| line(path, hit)).collect();
@@ -202,13 +216,6 @@ impl Grep {
                 format!("no match for {pattern}{place} ({} {files} searched)", count(taken))
             }
         };
-        if let Some(escape) = [r"\|", r"\(", r"\)"].iter().find(|escape| pattern.contains(**escape))
-        {
-            text.push_str(&format!(
-                "\n({escape} is a plain {}; as an operator it takes no backslash)",
-                &escape[1..]
-            ));
-        }
         for note in notes {
             text.push_str(&format!("\n({note})"));
         }

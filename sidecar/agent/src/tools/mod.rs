@@ -76,6 +76,10 @@ pub struct ToolLimits {
     pub read_lines: usize,
     /// Characters of one result.
     pub result_chars: usize,
+    /// Try what may have been meant by a pattern that is no regular expression or finds nothing
+    /// (plain text, other case, a path at another depth), and say so. For models; programs want
+    /// what they ask for.
+    pub forgiving: bool,
 }
 
 impl Default for ToolLimits {
@@ -88,6 +92,7 @@ impl Default for ToolLimits {
             grep_matches: 50,
             read_lines: 200,
             result_chars: 4096,
+            forgiving: true,
         }
     }
 }

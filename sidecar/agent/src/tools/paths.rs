@@ -1,6 +1,6 @@
 use std::cmp::Reverse;
 
-use codegrep_tree::{Entry, Kind, PathError, RepoPath, Scope, TreeError};
+use codegrep_tree::{Entry, Kind, PathError, RepoPath, Scope, TreeError, Watch};
 use strsim::osa_distance;
 
 use super::context::Context;
@@ -24,8 +24,12 @@ pub(super) fn named(cx: &Context<'_>, path: Option<&str>) -> Result<(RepoPath, K
 
 /// `; did you mean a.py, b.py?`, or nothing.
 pub(super) fn suggest(cx: &Context<'_>, wanted: &str) -> String {
-    let walked = cx.walk(&Scope::default(), &cx.watch.within(cx.limits.glob_time));
-    let near = walked.listing().map_or(Vec::new(), |listing| nearest(wanted, &listing.entries));
+    let watch = cx.watch.within(cx.limits.glob_time);
+    let walked = cx.walk(&Scope::default(), &watch);
+    let near = match walked.listing() {
+        Ok(listing) => nearest(wanted, &listing.entries, &watch),
+        Err(_) => Vec::new(),
+    };
     match &near[..] {
         [] => String::new(),
         near => format!("; did you mean {}?", near.join(", ")),
@@ -34,12 +38,13 @@ pub(super) fn suggest(cx: &Context<'_>, wanted: &str) -> String {
 
 /// Up to three files or folders whose name is that of `wanted` or nearly so, most alike first:
 /// models remember names better than places.
-fn nearest(wanted: &str, entries: &[Entry]) -> Vec<String> {
+fn nearest(wanted: &str, entries: &[Entry], watch: &Watch) -> Vec<String> {
     let wanted = wanted.to_lowercase().replace('\\', "/");
     let parts: Vec<&str> = wanted.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     let Some((name, folders)) = parts.split_last() else { return Vec::new() };
-    // Misspelt by at most a quarter.
-    let most = name.chars().count() / 4;
+    let length = name.chars().count();
+    // Misspelt by at most a quarter; what is longer than a name takes too long to compare.
+    let most = if length > 64 { 0 } else { length / 4 };
     let mut near = Vec::new();
     let mut consider = |path: &str| {
         let lower = path.to_lowercase();
@@ -48,7 +53,7 @@ fn nearest(wanted: &str, entries: &[Entry]) -> Vec<String> {
             0
         } else if stem(last) == stem(name) {
             1
-        } else if last.len().abs_diff(name.len()) > most * 4 {
+        } else if last.chars().count().abs_diff(length) > most {
             return;
         } else {
             match osa_distance(last, name) {
@@ -60,7 +65,10 @@ fn nearest(wanted: &str, entries: &[Entry]) -> Vec<String> {
         near.push((distance, Reverse(shared), path.len(), path.to_owned()));
     };
     let mut folder = "";
-    for entry in entries {
+    for (i, entry) in entries.iter().enumerate() {
+        if i % 1000 == 0 && watch.check().is_err() {
+            break;
+        }
         let path = entry.path.as_str();
         consider(path);
         // Sorted, so a folder's files follow one another.
@@ -106,7 +114,7 @@ mod tests {
             ("", vec![]),
             ("//", vec![]),
         ] {
-            assert_eq!(nearest(wanted, &entries), near, "{wanted}");
+            assert_eq!(nearest(wanted, &entries, &Watch::idle()), near, "{wanted}");
         }
     }
 }

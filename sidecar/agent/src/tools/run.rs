@@ -1,5 +1,5 @@
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use codegrep_tree::{Stop, Tree, Watch};
@@ -23,14 +23,17 @@ pub fn run(
     let cx = Context::new(tree, limits, watch);
     let most = limits.calls_a_turn;
     let (asked, beyond) = calls.split_at(calls.len().min(most));
-    let results: Vec<OnceLock<Observation>> = asked.iter().map(|_| OnceLock::new()).collect();
+    let results: Vec<Answer> = asked.iter().map(|_| Answer::default()).collect();
     let stopped = turn(asked, &results, &cx, pool).err().unwrap_or(Stop::Cancelled);
     let results = results.into_iter().map(|result| {
-        result.into_inner().unwrap_or_else(|| Observation::error(format!("not run: {stopped}")))
+        let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
+        result.unwrap_or_else(|| Observation::error(format!("not run: {stopped}")))
     });
     let beyond = beyond.iter().map(|_| Observation::error(format!("not run: {most} calls a turn")));
     results.chain(beyond).collect()
 }
+
+type Answer = Mutex<Option<Observation>>;
 
 /// A call that one thread carries out alone.
 enum Single {
@@ -38,19 +41,13 @@ enum Single {
     Read(Read),
 }
 
-fn turn(
-    calls: &[Call],
-    results: &[OnceLock<Observation>],
-    cx: &Context<'_>,
-    pool: &Pool,
-) -> Result<(), Stop> {
+fn turn(calls: &[Call], results: &[Answer], cx: &Context<'_>, pool: &Pool) -> Result<(), Stop> {
     let _calls = pool.calls.enter(calls.len(), cx.watch)?;
     let mut pass = pool.threads.enter(1, cx.watch)?;
     let answer = |call: usize, mut observation: Observation, began: Instant| {
         observation.text = clean(&observation.text, cx.limits.result_chars);
         observation.took = began.elapsed();
-        // Nothing else answers this call.
-        let _ = results[call].set(observation);
+        *results[call].lock().unwrap_or_else(PoisonError::into_inner) = Some(observation);
     };
     let mut singles = Vec::new();
     let mut greps = Vec::new();
@@ -66,38 +63,53 @@ fn turn(
             Err(message) => answer(call, Observation::error(message), cx.began),
         }
     }
-    let sweeps = Sweep::group(greps);
     let grep_watch = cx.watch.within(cx.limits.grep_time);
     let next = AtomicUsize::new(0);
-    let work = |first: usize, pass: &mut Pass<'_>| -> Result<(), Stop> {
-        while let Some((call, single)) = singles.get(next.fetch_add(1, Ordering::Relaxed)) {
-            cx.watch.check()?;
-            let began = Instant::now();
-            let observation = match single {
-                Single::Glob(asked) => glob::run(asked, cx),
-                Single::Read(asked) => read::run(asked, cx),
-            };
-            answer(*call, observation, began);
-            pass.give_way(cx.watch)?;
+    let mut again = false;
+    loop {
+        let sweeps = Sweep::group(std::mem::take(&mut greps));
+        let work = |first: usize, pass: &mut Pass<'_>| -> Result<(), Stop> {
+            while let Some((call, single)) = singles.get(next.fetch_add(1, Ordering::Relaxed)) {
+                cx.watch.check()?;
+                let began = Instant::now();
+                let observation = match single {
+                    Single::Glob(asked) => glob::run(asked, cx),
+                    Single::Read(asked) => read::run(asked, cx),
+                };
+                answer(*call, observation, began);
+                pass.give_way(cx.watch)?;
+            }
+            // Each thread begins elsewhere, so that places are listed side by side.
+            for at in 0..sweeps.len() {
+                sweeps[(first + at) % sweeps.len()].work(cx, &grep_watch, pass)?;
+            }
+            Ok(())
+        };
+        let parts = singles.len() + sweeps.iter().map(Sweep::parts).sum::<usize>();
+        let outcome = std::thread::scope(|scope| {
+            for helper in 1..parts {
+                let Some(mut pass) = pool.threads.try_enter() else { break };
+                let work = &work;
+                // A helper stops for the reason the first thread stops for.
+                scope.spawn(move || work(helper, &mut pass));
+            }
+            work(0, &mut pass)
+        });
+        for (call, grep, observation) in sweeps.into_iter().flat_map(|s| s.finish(cx, &grep_watch))
+        {
+            let none = observation.hits == 0;
+            if none && !observation.error && !again && cx.limits.forgiving {
+                greps.extend(grep.meant().map(|meant| (call, meant)));
+            }
+            // What was meant only counts where it is found.
+            if !(none && again) {
+                answer(call, observation, cx.began);
+            }
         }
-        // Each thread begins elsewhere, so that places are listed side by side.
-        for at in 0..sweeps.len() {
-            sweeps[(first + at) % sweeps.len()].work(cx, &grep_watch, pass)?;
+        outcome?;
+        if greps.is_empty() {
+            return Ok(());
         }
-        Ok(())
-    };
-    let parts = singles.len() + sweeps.iter().map(Sweep::parts).sum::<usize>();
-    let outcome = std::thread::scope(|scope| {
-        for helper in 1..parts {
-            let Some(mut pass) = pool.threads.try_enter() else { break };
-            let work = &work;
-            // A helper stops for the reason the first thread stops for.
-            scope.spawn(move || work(helper, &mut pass));
-        }
-        work(0, &mut pass)
-    });
-    for (call, observation) in sweeps.iter().flat_map(|sweep| sweep.show(cx, &grep_watch)) {
-        answer(call, observation, cx.began);
+        again = true;
     }
-    outcome
 }

@@ -125,7 +125,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn scan(pattern: &str, text: &[u8], most: usize) -> Vec<Hit> {
-        let pattern = compile(pattern, false).unwrap();
+        let pattern = compile(pattern, false, true).unwrap();
         Scanner::new(&pattern.matcher).scan(text, most, &Watch::idle()).unwrap()
     }
 
@@ -168,7 +168,7 @@ mod tests {
             b"ab"[(state % 2) as usize]
         };
         let text: Vec<u8> = (0..16 << 20).map(|_| bit()).collect();
-        let pattern = compile("[ab]*a[ab]{450}c", false).unwrap();
+        let pattern = compile("[ab]*a[ab]{450}c", false, true).unwrap();
         let watch = Watch::idle();
         let stopped = std::thread::scope(|scope| {
             let search =

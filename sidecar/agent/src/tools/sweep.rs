@@ -112,22 +112,19 @@ impl Sweep {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What each call found, with the call's number.
-    pub(super) fn show<'a>(
-        &'a self,
-        cx: &'a Context<'_>,
-        watch: &'a Watch,
-    ) -> impl Iterator<Item = (usize, Observation)> + 'a {
+    /// What each grep found, with the call it answers.
+    pub(super) fn finish(self, cx: &Context<'_>, watch: &Watch) -> Vec<(usize, Grep, Observation)> {
         let time = cx.limits.grep_time;
         let stopped = watch.check().err().map_or(String::new(), |stop| cx.stopped(stop, time));
         let files = Files::list(&self.place, cx, watch);
-        self.greps.iter().map(move |member| {
+        let finish = |Member { call, grep, .. }: Member| {
             let observation = match files.get() {
-                Ok(files) => member.grep.show(files, &stopped, cx),
+                Ok(files) => grep.show(files, &stopped, cx),
                 Err(err) => cx.error(err, time),
             };
-            (member.call, observation)
-        })
+            (call, grep, observation)
+        };
+        self.greps.into_iter().map(finish).collect()
     }
 }
 

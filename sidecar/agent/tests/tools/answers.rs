@@ -1,7 +1,9 @@
+use codegrep_agent::tools::{Pool, ToolLimits, run};
+use codegrep_tree::Watch;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use super::{disk, project, run_one, transcript};
+use super::{call, disk, project, run_one, transcript};
 
 fn check(calls: &[(&str, Value)], want: Expect) {
     want.assert_eq(&transcript(&disk(&project()), calls));
@@ -84,7 +86,6 @@ fn grep_without_a_match() {
             ("grep", json!({"pattern": "nowhere"})),
             ("grep", json!({"pattern": "nowhere", "path": "app/models"})),
             ("grep", json!({"pattern": "save", "glob": "*.rs"})),
-            ("grep", json!({"pattern": r"load\|save"})),
             ("grep", json!({"pattern": "save("})),
             ("grep", json!({"pattern": "load("})),
             ("grep", json!({"pattern": "save", "path": "app/model"})),
@@ -97,9 +98,6 @@ fn grep_without_a_match() {
             no match for nowhere in app/models (2 files searched)
             > grep {"pattern":"save","glob":"*.rs"} [0]
             no file matches the glob *.rs
-            > grep {"pattern":"load\\|save"} [0]
-            no match for load\|save (7 files searched)
-            (\| is a plain |; as an operator it takes no backslash)
             > grep {"pattern":"save("} [2]
             app/models/base.py:2: def save(self, force=False):
             app/views.py:4: Model().save(force=True)
@@ -112,6 +110,52 @@ fn grep_without_a_match() {
             > grep {"pattern":"a{1000}{1000}"} [!0]
             error: the pattern is too large; use fewer or smaller repetitions
         "#]],
+    );
+}
+
+#[test]
+fn a_pattern_that_finds_nothing_is_read_more_loosely() {
+    check(
+        &[
+            ("grep", json!({"pattern": r"load\|save_base"})),
+            ("grep", json!({"pattern": "save(force=True)"})),
+            ("grep", json!({"pattern": "queryset"})),
+            ("grep", json!({"pattern": "queryset", "glob": "*.txt"})),
+        ],
+        expect![[r#"
+            > grep {"pattern":"load\\|save_base"} [2]
+            app/models/base.py:4: self.save_base()
+            app/models/base.py:6: def save_base(self):
+            (no match as written; these match as plain text or ignoring case)
+            > grep {"pattern":"save(force=True)"} [1]
+            app/views.py:4: Model().save(force=True)
+            (no match as written; these match as plain text or ignoring case)
+            > grep {"pattern":"queryset"} [1]
+            app/models/query.py:1: class QuerySet:
+            (no match as written; these match as plain text or ignoring case)
+            > grep {"pattern":"queryset","glob":"*.txt"} [0]
+            no match for queryset (1 file searched)
+        "#]],
+    );
+}
+
+#[test]
+fn a_program_gets_what_it_asks_for_and_nothing_else() {
+    let fixture = project();
+    let limits = ToolLimits { forgiving: false, ..ToolLimits::default() };
+    let calls = [
+        call("grep", json!({"pattern": "queryset"})),
+        call("grep", json!({"pattern": "save("})),
+        call("glob", json!({"pattern": "models"})),
+    ];
+    let got = run(&calls, &disk(&fixture), &limits, &Pool::default(), &Watch::idle());
+    assert_eq!(
+        got.iter().map(|got| (&got.text[..], got.hits)).collect::<Vec<_>>(),
+        [
+            ("no match for queryset (7 files searched)", 0),
+            ("error: not a regular expression: unclosed group at character 5", 0),
+            ("no file matches models; did you mean app/models?", 0),
+        ]
     );
 }
 

@@ -19,10 +19,13 @@ pub struct Args {
     log_file: Option<PathBuf>,
 }
 
+/// llama.cpp calls a cancelled computation an error; its real ones reach us as errors of our own.
+const DEFAULT: &str = "warn,llama-cpp-2=off";
+
 /// Sends the log to stderr or a file; never to stdout, which belongs to answers.
 pub fn start(args: &Args) -> Result<(), Failure> {
     let from_env = || env::var("CODEGREP_LOG").ok().filter(|level| !level.is_empty());
-    let level = args.log.clone().or_else(from_env).unwrap_or_else(|| "warn".to_owned());
+    let level = args.log.clone().or_else(from_env).unwrap_or_else(|| DEFAULT.to_owned());
     let filter = EnvFilter::try_new(&level).map_err(|error| {
         Failure::usage(format!("--log {level}: {error}"))
             .hint("such as `--log debug` or `--log codegrep_model=trace`")

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod config;
 mod doctor;
 mod find;
 mod interrupt;
@@ -48,6 +49,8 @@ enum Command {
     Model(model::Args),
     /// What works on this machine, and what to do about what doesn't
     Doctor(doctor::Args),
+    /// The settings in force, and where each was written
+    Config(config::Args),
     /// Print the JSON Schema (or OpenRPC) of the wire protocol
     #[command(hide = true)]
     Schema(schema::Args),
@@ -72,6 +75,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Serve(args) => serve::run(args, places),
         Command::Model(args) => model::run(&args, &places),
         Command::Doctor(args) => doctor::run(&args, &places),
+        Command::Config(args) => config::run(&args, places),
         Command::Schema(args) => schema::run(&args),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use codegrep_model::LlamaConfig;
-use codegrep_model::remote::RemoteConfig;
+use codegrep_model::remote::{ApiKey, RemoteConfig};
 
 use super::layer::{Layer, LlamaLayer, Source, env_layer, file_layer};
 use super::{ModelChoice, Places};
@@ -37,7 +37,13 @@ pub struct Settings {
     pub workers: Setting<usize>,
     pub queue: Setting<usize>,
     pub endpoints: BTreeMap<String, RemoteConfig>,
-    llama: LlamaLayer,
+    /// `CODEGREP_API_KEY`, for an endpoint that the command line names.
+    pub api_key: Option<ApiKey>,
+    /// How GGUF files are run; `None`: what the model, the machine or the build suggest.
+    context_tokens: Setting<Option<u32>>,
+    threads: Setting<Option<u32>>,
+    gpu_layers: Setting<Option<u32>>,
+    sequences: Setting<Option<u32>>,
 }
 
 impl Settings {
@@ -79,15 +85,9 @@ impl Settings {
             Source::File(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
             _ => env::current_dir().unwrap_or_default(),
         };
-        let llama = layers.iter().fold(LlamaLayer::default(), |under, (_, layer)| {
-            let over = &layer.llama;
-            LlamaLayer {
-                context_tokens: over.context_tokens.or(under.context_tokens),
-                threads: over.threads.or(under.threads),
-                gpu_layers: over.gpu_layers.or(under.gpu_layers),
-                sequences: over.sequences.or(under.sequences),
-            }
-        });
+        let of_llama = |get: fn(&LlamaLayer) -> Option<u32>| {
+            pick(layers, |layer| get(&layer.llama).map(Some), None)
+        };
         Ok(Self {
             places,
             model: model.map(|text| ModelChoice::parse(&text, &base)),
@@ -101,7 +101,11 @@ impl Settings {
             workers: workers.map(|workers| workers as usize),
             queue: queue.map(|queue| queue as usize),
             endpoints: layers.iter().flat_map(|(_, layer)| layer.endpoints.clone()).collect(),
-            llama,
+            api_key: env::var("CODEGREP_API_KEY").ok().map(ApiKey::from),
+            context_tokens: of_llama(|llama| llama.context_tokens),
+            threads: of_llama(|llama| llama.threads),
+            gpu_layers: of_llama(|llama| llama.gpu_layers),
+            sequences: of_llama(|llama| llama.sequences),
         })
     }
 
@@ -110,14 +114,47 @@ impl Settings {
         (self.max_files.source != Source::Default).then_some(self.max_files.value)
     }
 
+    /// Every value as it would stand in the settings file, and where it was written.
+    pub fn rows(&self) -> Vec<(&'static str, String, &Source)> {
+        fn row<'a, T>(
+            name: &'static str,
+            setting: &'a Setting<T>,
+            value: impl FnOnce(&T) -> String,
+        ) -> (&'static str, String, &'a Source) {
+            (name, value(&setting.value), &setting.source)
+        }
+        fn quoted(text: &impl ToString) -> String {
+            toml::Value::String(text.to_string()).to_string()
+        }
+        fn optional<T: ToString>(value: &Option<T>) -> String {
+            value.as_ref().map_or("(automatic)".to_owned(), T::to_string)
+        }
+        vec![
+            row("model", &self.model, quoted),
+            row("profile", &self.profile, quoted),
+            row("budget_ms", &self.budget, |budget| budget.as_millis().to_string()),
+            row("max_files", &self.max_files, usize::to_string),
+            row("bar", &self.bar, optional),
+            row("injection_tag", &self.injection_tag, quoted),
+            row("any_root", &self.any_root, bool::to_string),
+            row("feedback", &self.feedback, bool::to_string),
+            row("workers", &self.workers, usize::to_string),
+            row("queue", &self.queue, usize::to_string),
+            row("llama.context_tokens", &self.context_tokens, optional),
+            row("llama.threads", &self.threads, optional),
+            row("llama.gpu_layers", &self.gpu_layers, optional),
+            row("llama.sequences", &self.sequences, optional),
+        ]
+    }
+
     /// How to run the GGUF file at `path`.
     pub fn llama(&self, path: PathBuf) -> LlamaConfig {
         let defaults = LlamaConfig::new(path);
         LlamaConfig {
-            n_ctx: self.llama.context_tokens.or(defaults.n_ctx),
-            threads: self.llama.threads.or(defaults.threads),
-            gpu_layers: self.llama.gpu_layers.unwrap_or(defaults.gpu_layers),
-            sequences: self.llama.sequences.unwrap_or(defaults.sequences),
+            n_ctx: self.context_tokens.value.or(defaults.n_ctx),
+            threads: self.threads.value.or(defaults.threads),
+            gpu_layers: self.gpu_layers.value.unwrap_or(defaults.gpu_layers),
+            sequences: self.sequences.value.unwrap_or(defaults.sequences),
             cache_dir: Some(self.places.cache.clone()),
             ..defaults
         }

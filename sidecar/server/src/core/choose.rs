@@ -6,6 +6,7 @@ use codegrep_model::{AdapterConfig, ModelConfig};
 
 use super::models::{Lazy, Models};
 use crate::config::{ModelChoice, Settings};
+use crate::failure::Failure;
 
 /// A model that can be opened, under the name people know it by.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,14 +16,13 @@ pub struct Chosen {
 }
 
 impl Models {
-    /// The model a request gets; its loading begins here. A model that cannot be had is a warning
-    /// and no error: the lexical engine answers.
+    /// The model a request gets; its loading begins here.
     pub fn choose(
         &self,
         choice: &ModelChoice,
         adapter: Option<&str>,
         settings: &Settings,
-    ) -> Result<Option<Lazy>, String> {
+    ) -> Result<Option<Lazy>, Failure> {
         let chosen = choose(choice, adapter, settings)?;
         Ok(chosen.map(|chosen| self.get(&chosen.config, &chosen.name)))
     }
@@ -33,16 +33,19 @@ pub fn choose(
     choice: &ModelChoice,
     adapter: Option<&str>,
     settings: &Settings,
-) -> Result<Option<Chosen>, String> {
+) -> Result<Option<Chosen>, Failure> {
     let Some(mut chosen) = model(choice, settings)? else {
         return match adapter {
             None => Ok(None),
-            Some(adapter) => Err(format!("the adapter {adapter:?} is not used: there is no model")),
+            Some(adapter) => {
+                Err(Failure::environment(format!("the adapter {adapter:?} has no model to change")))
+            }
         };
     };
     if let Some(name) = adapter {
         let ModelConfig::Llama(config) = &mut chosen.config else {
-            return Err(format!("the adapter {name:?} needs a model that runs in this process"));
+            let message = format!("the adapter {name:?} needs a model that runs in this process");
+            return Err(Failure::usage(message));
         };
         let path = installed(name, Kind::Adapter, settings)?;
         config.adapter = Some(AdapterConfig { path, scale: 1.0 });
@@ -50,7 +53,7 @@ pub fn choose(
     Ok(Some(chosen))
 }
 
-fn model(choice: &ModelChoice, settings: &Settings) -> Result<Option<Chosen>, String> {
+fn model(choice: &ModelChoice, settings: &Settings) -> Result<Option<Chosen>, Failure> {
     let (name, config) = match choice {
         ModelChoice::None => return Ok(None),
         ModelChoice::Auto => {
@@ -73,7 +76,9 @@ fn model(choice: &ModelChoice, settings: &Settings) -> Result<Option<Chosen>, St
         ModelChoice::Endpoint(url) => {
             let (base, name) = url.split_once('#').unwrap_or((url, ""));
             let shown = if name.is_empty() { base } else { name };
-            (shown.to_owned(), ModelConfig::OpenAi(RemoteConfig::new(base, name)))
+            let api_key = settings.api_key.clone();
+            let config = RemoteConfig { api_key, ..RemoteConfig::new(base, name) };
+            (shown.to_owned(), ModelConfig::OpenAi(config))
         }
         ModelChoice::Scripted(path) => (choice.to_string(), ModelConfig::Scripted(path.clone())),
     };
@@ -95,23 +100,21 @@ fn default_of(settings: &Settings) -> Option<Chosen> {
 }
 
 /// Where the model or adapter of this name lies.
-fn installed(name: &str, kind: Kind, settings: &Settings) -> Result<PathBuf, String> {
-    let what = match kind {
-        Kind::Model => "model",
-        Kind::Adapter => "adapter",
-    };
-    let failed = |why: &str, hint: &str| format!("the {what} {name:?} is not used: {why}; {hint}");
+fn installed(name: &str, kind: Kind, settings: &Settings) -> Result<PathBuf, Failure> {
     let stored = Store::at(&settings.places.models)
         .find(name)
-        .map_err(|error| format!("{error}; {}", error.hint()))?;
+        .map_err(|error| Failure::environment(error.to_string()).hint(error.hint().to_owned()))?;
     if stored.manifest.kind != kind {
-        return Err(failed(
-            "it is of the other kind",
-            "`codegrep model list` shows which is which",
-        ));
+        let (is, not) = match kind {
+            Kind::Model => ("an adapter", "a model"),
+            Kind::Adapter => ("a model", "an adapter"),
+        };
+        return Err(Failure::usage(format!("{name:?} is {is}, not {not}"))
+            .hint("`codegrep model list` shows which is which"));
     }
     match stored.broken {
-        Some(why) => Err(failed(&why, "`codegrep model add` takes it again")),
+        Some(why) => Err(Failure::environment(format!("{name:?} cannot be used: {why}"))
+            .hint("`codegrep model add` takes it again")),
         None => Ok(stored.path),
     }
 }

@@ -53,14 +53,10 @@ fn load(
     watch: &Watch,
 ) -> Result<(ModelInfo, Duration), Failure> {
     let choice = ModelChoice::of_request(model);
-    let lazy = engines
-        .models
-        .choose(&choice, adapter, &engines.settings)
-        .map_err(|message| Failure::environment(message).hint("`codegrep model pull` gets models"))?
-        .ok_or_else(|| {
-            Failure::environment(format!("{model:?} stands for no model on this machine"))
-                .hint("`codegrep model pull` gets one, `codegrep model add` takes a file of yours")
-        })?;
+    let lazy = engines.models.choose(&choice, adapter, &engines.settings)?.ok_or_else(|| {
+        Failure::environment(format!("{model:?} stands for no model on this machine"))
+            .hint("`codegrep model pull` gets one, `codegrep model add` takes a file of yours")
+    })?;
     let (model, took) = lazy.wait(watch).map_err(|error| {
         watch.check().err().map(Failure::from).unwrap_or_else(|| {
             Failure::environment(error.to_string()).hint(error.hint().to_owned())

@@ -90,8 +90,9 @@ pub fn retrieve(ask: Ask, engines: &Engines, watch: &Watch) -> Result<RetrieveRe
     let mut warnings = Vec::new();
     // Loading begins before the ranking and goes on beside it.
     let model = engines.models.choose(&ask.model, ask.adapter.as_deref(), settings);
-    let model = model.unwrap_or_else(|warning| {
-        warnings.push(warning);
+    // A model that cannot be had is no error: the lexical engine answers.
+    let model = model.unwrap_or_else(|failure| {
+        warnings.push(failure.into_warning());
         None
     });
     let workspace = match ask.source {

@@ -242,6 +242,37 @@ fn wrong_settings_name_their_source() {
 }
 
 #[test]
+fn settings_are_shown_with_their_source() {
+    let repo = Repo::shop();
+    let config = repo.home().join("codegrep/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, "max_files = 5\nmodel = 'm.gguf'\n[endpoints.team]\n").unwrap();
+    let mut command = repo.command(&["config"]);
+    let ran = Ran::of(command.env("CODEGREP_BAR", "0.7").output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let folder = config.parent().unwrap().to_str().unwrap();
+    expect![[r##"
+        # CONFIG/config.toml
+        model = "CONFIG/m.gguf" # CONFIG/config.toml
+        profile = "codegrep"                     # the built-in default
+        budget_ms = 20000                        # the built-in default
+        max_files = 5                            # CONFIG/config.toml
+        bar = 0.7                                # the environment
+        injection_tag = "candidate_files"        # the built-in default
+        any_root = false                         # the built-in default
+        feedback = true                          # the built-in default
+        workers = 8                              # the built-in default
+        queue = 64                               # the built-in default
+        llama.context_tokens = (automatic)       # the built-in default
+        llama.threads = (automatic)              # the built-in default
+        llama.gpu_layers = (automatic)           # the built-in default
+        llama.sequences = (automatic)            # the built-in default
+        [endpoints.team]                         # CONFIG/config.toml
+    "##]]
+    .assert_eq(&ran.stdout.replace(folder, "CONFIG"));
+}
+
+#[test]
 fn a_missing_model_is_a_warning() {
     let repo = Repo::shop();
     for (model, want) in [

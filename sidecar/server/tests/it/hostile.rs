@@ -5,27 +5,23 @@ use serde_json::{Value, json};
 
 use crate::support::{Repo, stable};
 
-/// Sends a line and returns what comes back for it, given that the server then still answers.
-fn reply(lines: &[&[u8]]) -> Value {
+/// Sends lines and returns the messages that come back, which are as many as `count`; the server
+/// still answers then.
+fn reply(lines: &[&[u8]], count: usize) -> Value {
     let repo = Repo::shop();
     let mut server = repo.serve(&[]);
-    let mut replies = Vec::new();
     for line in lines {
         server.send(line);
     }
-    let last = server.request("health", json!({}));
-    loop {
-        let message = server.receive();
-        if message["id"] == json!(last) {
-            return Value::Array(replies);
-        }
-        replies.push(message);
-    }
+    let replies = (0..count).map(|_| server.receive()).collect();
+    let health = server.request("health", json!({}));
+    assert_eq!(server.receive()["id"], json!(health));
+    Value::Array(replies)
 }
 
-fn check(lines: &[&str], want: expect_test::Expect) {
+fn check(lines: &[&str], count: usize, want: expect_test::Expect) {
     let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-    let replies = reply(&lines);
+    let replies = reply(&lines, count);
     let mut shown: Vec<String> = replies.as_array().unwrap().iter().map(Value::to_string).collect();
     // Answers come as they are ready.
     shown.sort();
@@ -36,11 +32,12 @@ fn check(lines: &[&str], want: expect_test::Expect) {
 fn lines_that_are_no_json() {
     check(
         &["garbage", "{", "", "   "],
+        2,
         expect![[r#"
         {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON: EOF while parsing an object at line 1 column 1","data":{"kind":"user","hint":"send one JSON-RPC 2.0 message a line, UTF-8"}}}
         {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON: expected value at line 1 column 1","data":{"kind":"user","hint":"send one JSON-RPC 2.0 message a line, UTF-8"}}}"#]],
     );
-    let replies = reply(&[b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", b"\0"]);
+    let replies = reply(&[b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", b"\0"], 2);
     let codes: Vec<_> = replies.as_array().unwrap().iter().map(|r| &r["error"]["code"]).collect();
     assert_eq!(codes, [-32700, -32700]);
 }
@@ -61,6 +58,7 @@ fn json_that_is_no_request() {
             // An answer to a question nobody asked.
             r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
         ],
+        9,
         expect![[r#"
             {"jsonrpc":"2.0","id":"a","error":{"code":-32600,"message":"`jsonrpc` must be \"2.0\"","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":"b","error":{"code":-32600,"message":"`method` is missing","data":{"kind":"user","hint":""}}}
@@ -90,6 +88,7 @@ fn methods_and_parameters_that_are_not_there() {
             r#"{"jsonrpc":"2.0","id":"j","method":"initialize","params":{"protocolVersion":0}}"#,
             r#"{"jsonrpc":"2.0","id":"k","method":"$/cancelRequest","params":{}}"#,
         ],
+        11,
         expect![[r#"
             {"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"there is no method \"files/write\"","data":{"kind":"user","hint":"there are adapter/load, feedback, files/glob, files/grep, files/read, health, index/refresh, index/status, initialize, model/list, model/load, retrieve, shutdown"}}}
             {"jsonrpc":"2.0","id":"b","error":{"code":-32602,"message":"params: missing field `text`","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}
@@ -97,6 +96,8 @@ fn methods_and_parameters_that_are_not_there() {
             {"jsonrpc":"2.0","id":"d","error":{"code":-32602,"message":"roots is empty","data":{"kind":"user","hint":"name at least one workspace root"}}}
             {"jsonrpc":"2.0","id":"e","error":{"code":-32602,"message":"params: unknown variant `ajar`, expected `on` or `off`","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}
             {"jsonrpc":"2.0","id":"f","error":{"code":-32602,"message":"the task text is empty","data":{"kind":"user","hint":"say in a few words what is wrong or what is to be done"}}}
+            {"jsonrpc":"2.0","id":"g","error":{"code":-32602,"message":"there is no profile \"x\"","data":{"kind":"user","hint":"there are codegrep"}}}
+            {"jsonrpc":"2.0","id":"h","error":{"code":-32602,"message":"maxFiles must be 1 to 100","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":"i","error":{"code":-32602,"message":"params: invalid value: integer `-1`, expected u64","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}
             {"jsonrpc":"2.0","id":"j","error":{"code":-32602,"message":"there is no protocol version 0","data":{"kind":"user","hint":"this server speaks version 1"}}}
             {"jsonrpc":"2.0","id":"k","error":{"code":-32602,"message":"params: missing field `id`","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}"#]],
@@ -113,6 +114,7 @@ fn notifications_are_never_answered() {
             r#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99}}"#,
             r#"{"jsonrpc":"2.0","method":"$/cancelRequest"}"#,
         ],
+        0,
         expect![[""]],
     );
 }
@@ -126,13 +128,14 @@ fn batches_are_answered_together() {
             r#"[{"jsonrpc":"2.0","method":"health"}]"#,
             r#"[{"jsonrpc":"2.0","id":"a","method":"shut"},{"jsonrpc":"2.0","method":"health"},7]"#,
         ],
+        3,
         expect![[r#"
             [{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"there is no method \"shut\"","data":{"kind":"user","hint":"there are adapter/load, feedback, files/glob, files/grep, files/read, health, index/refresh, index/status, initialize, model/list, model/load, retrieve, shutdown"}}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a request: invalid type: integer `7`, expected an object","data":{"kind":"user","hint":""}}}]
             [{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a request: invalid type: integer `1`, expected an object","data":{"kind":"user","hint":""}}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a request: invalid type: integer `2`, expected an object","data":{"kind":"user","hint":""}}}]
             {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a batch: 0 calls, where 1 to 1000 may stand","data":{"kind":"user","hint":""}}}"#]],
     );
     let many = format!("[{}0]", "0,".repeat(5000));
-    let replies = reply(&[many.as_bytes()]);
+    let replies = reply(&[many.as_bytes()], 1);
     assert_eq!(replies[0]["error"]["code"], -32600);
 }
 
@@ -157,7 +160,7 @@ fn nesting_without_end() {
         "[".repeat(100_000),
         "]".repeat(100_000)
     );
-    let replies = reply(&[deep.as_bytes()]);
+    let replies = reply(&[deep.as_bytes()], 1);
     assert_eq!(replies[0]["error"]["code"], -32602, "{replies:#}");
 }
 
@@ -166,7 +169,7 @@ fn a_message_over_the_limit_is_refused_and_the_next_is_served() {
     let text = "x".repeat(17 << 20);
     let message = json!({"jsonrpc": "2.0", "id": "big", "method": "retrieve",
                          "params": {"text": text, "roots": ["/r"]}});
-    let replies = reply(&[message.to_string().as_bytes()]);
+    let replies = reply(&[message.to_string().as_bytes()], 1);
     expect![[r#"{"jsonrpc":"2.0","id":"big","error":{"code":-32002,"message":"the message is longer than 16777216 bytes","data":{"kind":"user","hint":"send less text, or fewer open files"}}}"#]].assert_eq(&replies[0].to_string());
 }
 
@@ -174,7 +177,7 @@ fn a_message_over_the_limit_is_refused_and_the_next_is_served() {
 fn errors_do_not_quote_without_end() {
     let method = "x".repeat(1 << 20);
     let message = json!({"jsonrpc": "2.0", "id": "a", "method": method}).to_string();
-    let replies = reply(&[message.as_bytes()]);
+    let replies = reply(&[message.as_bytes()], 1);
     assert_eq!(replies[0]["error"]["code"], -32601);
     assert!(replies.to_string().len() < 5000);
 }

@@ -1,5 +1,6 @@
 //! The real binary, driven over its command line and its pipes.
 
+mod agent;
 mod cancel;
 mod cli;
 mod conversation;
@@ -11,3 +12,4 @@ mod overload;
 mod schema;
 mod sdk;
 mod support;
+mod terminal;

@@ -14,12 +14,14 @@ pub(super) fn outer_rules(root: &Path) -> Vec<OuterRules> {
         return Vec::new();
     }
     let mut found = Vec::new();
+    let mut room = RULES_LIMIT;
     for dir in root.ancestors().skip(1) {
         let below = root.strip_prefix(dir).ok().and_then(Path::to_str);
         let Some(below) = below.map(|below| below.replace(std::path::MAIN_SEPARATOR, "/")) else {
             return Vec::new();
         };
-        if let Ok(text) = regular::read(&dir.join(".gitignore"), RULES_LIMIT) {
+        if let Ok(text) = regular::read(&dir.join(".gitignore"), room) {
+            room -= text.len() as u64;
             found.push(OuterRules { below, text });
         }
         if dir.join(".git").exists() {

@@ -196,7 +196,8 @@ fn more_ignore_rules_than_a_repository_has_are_applied_in_part_and_said() {
           a/b/last.rs 0
           a/last.rs 0
           ! ignore rules applied in part, more than 256 KiB of them: a/.gitignore, a/b/.gitignore
-    "#]].assert_eq(&portrait(&*disk(repo.path()), &[scope], &[]));
+    "#]]
+    .assert_eq(&portrait(&*disk(repo.path()), &[scope], &[]));
 }
 
 #[test]

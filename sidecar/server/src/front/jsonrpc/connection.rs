@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use super::input::Line;
 use super::message::{self, Id, Message};
-use super::methods::{Call, Client};
+use super::methods::{Client, Origin};
 use crate::core::{Event, JobId};
 use crate::failure::Failure;
 use crate::wire;
@@ -43,8 +43,10 @@ type Reply = Option<Box<RawValue>>;
 /// A message on its way.
 enum Started {
     Done(Reply),
-    Running(Pin<Box<dyn Future<Output = Reply> + Send>>),
+    Running(Call),
 }
+
+type Call = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 struct Answered {
     /// No longer open.
@@ -131,7 +133,7 @@ impl Connection {
         for call in calls {
             started.push(self.start(call, jobs, last).await);
         }
-        Started::Running(Box::pin(async move {
+        let answers: Call = Box::pin(async move {
             let mut replies = Vec::new();
             for call in started {
                 replies.extend(match call {
@@ -140,7 +142,8 @@ impl Connection {
                 });
             }
             if replies.is_empty() { None } else { serde_json::value::to_raw_value(&replies).ok() }
-        }))
+        });
+        begun(answers).await
     }
 
     /// Starts a call. Its job is on the queue when this returns, so that a cancel that follows
@@ -185,10 +188,10 @@ impl Connection {
         jobs.push(job);
         *last |= method == Shutdown::NAME;
         let mut extensions = Extensions::new();
-        extensions.insert(Call { job, received: Instant::now() });
+        extensions.insert(Origin { job, received: Instant::now() });
         let (to, params) = (id.clone().into(), Params::new(params.map(RawValue::get)).into_owned());
         let answered = id != Id::Absent;
-        let mut call: Pin<Box<dyn Future<Output = Reply> + Send>> = match callback {
+        let call: Call = match callback {
             MethodCallback::Sync(call) => {
                 let response = call(to, params, usize::MAX, extensions);
                 return Started::Done(answered.then(|| response.into_json()));
@@ -205,10 +208,7 @@ impl Connection {
                 return fail(self.no_such(&method));
             }
         };
-        match poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await {
-            Poll::Ready(reply) => Started::Done(reply),
-            Poll::Pending => Started::Running(call),
-        }
+        begun(call).await
     }
 
     fn finish(&mut self, answered: Option<Answered>) {
@@ -241,6 +241,14 @@ impl Connection {
         let message = format!("there is no method {method:?}");
         Failure::wire(ErrorKind::User, code::METHOD_NOT_FOUND, message)
             .hint(format!("there are {}", known.join(", ")))
+    }
+}
+
+/// Polls a call once: what it does first, such as to put its job on the queue, is done.
+async fn begun(mut call: Call) -> Started {
+    match poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await {
+        Poll::Ready(reply) => Started::Done(reply),
+        Poll::Pending => Started::Running(call),
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Client {
 
 /// What is known of a call beside its parameters.
 #[derive(Clone)]
-pub struct Call {
+pub struct Origin {
     pub job: JobId,
     pub received: Instant,
 }
@@ -77,16 +77,21 @@ fn served<M: Serve>(module: &mut RpcModule<Client>) -> Result<(), RegisterMethod
     Ok(())
 }
 
-async fn answer<M: Serve>(params: Option<&str>, client: &Client, call: &Extensions) -> Answer {
+async fn answer<M: Serve>(
+    params: Option<&str>,
+    client: &Client,
+    extensions: &Extensions,
+) -> Answer {
     let params: M::Params = message::params(params)?;
-    let call = call.get::<Call>().ok_or_else(|| Failure::internal("a call without a number"))?;
+    let origin = extensions.get::<Origin>();
+    let origin = origin.ok_or_else(|| Failure::internal("a call without a number"))?;
     // Progress ends with the answer: a thread that has not noticed yet reports to nobody.
     let open = Arc::new(());
     let token = M::progress(&params).cloned();
     let sink = token.map(|token| sink(token, client.outbox.clone(), Arc::downgrade(&open)));
     let (reply, answer) = oneshot::channel();
     let settings = &client.engines.settings;
-    let job = Job::new::<M>(call.job, params, settings, call.received, sink, reply);
+    let job = Job::new::<M>(origin.job, params, settings, origin.received, sink, reply);
     // Both fail only when the core has ended, and then this process is about to.
     let _ = client.events.send(Event::Submit(job));
     let answer: Result<Box<RawValue>, _> = answer.await.map_err(|_| closing())?;
