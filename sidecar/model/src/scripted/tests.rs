@@ -105,5 +105,6 @@ fn a_script_that_cannot_be_read_says_why() {
         the script cannot be read: `speed: 9` is no setting (name, capacity)
         the script cannot be read: `--- twist` is neither turn nor score
         the script cannot be read: `soon` in `delay: soon` is no number
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use codegrep_agent::profiles::{CodeGrep, Profile, Said, Step};
 use codegrep_agent::{Ask, Message, ModelError, Sampling, ToolResult, TurnEnd};
 use codegrep_tree::Watch;
@@ -43,13 +45,15 @@ fn every_turn_is_a_call_at_any_temperature() {
 #[test]
 fn the_profile_reads_whatever_its_grammars_allow() {
     let profile = CodeGrep::default();
+    let seen = BTreeSet::from(["src/sort.rs".to_owned(), "docs/números.md".to_owned()]);
     for seed in 0..2 {
         let mut talk = model().open(&Watch::idle()).unwrap();
         talk.push(&profile.opening("Sorting by name ignores upper case letters.", "")).unwrap();
         let heat = seed as f32 * 0.6;
         let sampling = Sampling { temperature: heat, top_p: 1.0, top_k: 0, seed };
         for step in [Step::Explore { turn: 1 }, Step::Explore { turn: 2 }, Step::Answer] {
-            let ask = Ask { constraint: profile.constraint(step), max_tokens: 2000, sampling };
+            let ask =
+                Ask { constraint: profile.constraint(step, &seen), max_tokens: 2000, sampling };
             let turn = talk.turn(&ask, &Watch::idle()).unwrap();
             assert_eq!(turn.end, TurnEnd::Stop);
             match (profile.read(&turn.text, step), step) {
