@@ -12,6 +12,7 @@ fn file(kind: &str, elements: u64, seed: u8) -> Vec<u8> {
     let mut keys = vec![
         text_key("general.architecture", "qwen2"),
         text_key("general.type", kind),
+        text_key("tokenizer.ggml.model", "gpt2"),
         [text("tokenizer.ggml.tokens"), le(9), le(8), le64(1), text("a")].concat(),
     ];
     if kind == "adapter" {
