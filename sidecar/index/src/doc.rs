@@ -3,7 +3,7 @@ use rustc_hash::FxHashMap;
 
 use crate::imports::{Import, imports};
 use crate::lang::{Content, Language};
-use crate::role::{Role, says_generated, subject};
+use crate::role::{Role, is_package_file, says_generated, subject};
 use crate::symbols::{Symbol, each_symbol};
 use crate::token::{Term, each_term, exact_name, is_stop};
 
@@ -92,6 +92,13 @@ impl Doc {
     pub fn unread(entry: &Entry, scratch: &mut Scratch) -> Self {
         let path = &entry.path;
         let dirs = path.as_str().rsplit_once('/').map_or("", |(dirs, _)| dirs);
+        // `plugin/utc/index.js` is known as `utc`.
+        let name_start = if is_package_file(path) {
+            dirs.rfind('/').map_or(0, |slash| slash + 1)
+        } else {
+            path.as_str().len() - path.file_name().len()
+        };
+        let name = &path.as_str()[name_start..];
         let language = Language::of(path);
         let limit = match language.content() {
             Content::Code => CODE_LIMIT,
@@ -113,7 +120,7 @@ impl Doc {
             content: Bag::default(),
             symbol_terms: Bag::default(),
             defined: Bag::default(),
-            name: Bag::of(path.file_name().as_bytes(), scratch),
+            name: Bag::of(name.as_bytes(), scratch),
             dirs: Bag::of(dirs.as_bytes(), scratch),
             symbols: Box::default(),
             imports: Box::default(),

@@ -22,7 +22,7 @@ pub use imports::Import;
 pub use index::{DocId, Field, File, Index};
 pub use lang::{Content, Language};
 pub use modules::Modules;
-pub use role::{Role, stem};
+pub use role::{Role, is_package_file};
 pub use source::{Hits, Source};
 pub use status::{IndexState, IndexStatus};
 pub use store::Store;

@@ -50,6 +50,12 @@ impl Role {
     }
 }
 
+/// Whether a file stands for its folder: `__init__.py`, `index.js`, `mod.rs` and the like.
+pub fn is_package_file(path: &RepoPath) -> bool {
+    let names = ["__init__", "index", "mod", "lib", "main", "__main__", "package-info"];
+    names.contains(&stem(path.file_name()))
+}
+
 /// What a test's file name says it tests; of a source, its stem: `test_query.py`, `QueryTest.java`
 /// and `query.py` share `query`.
 pub(crate) fn subject(path: &RepoPath) -> String {

@@ -66,7 +66,8 @@ fn write_files(root: &Path) {
             let mut word = || format!("word{:x}", (30_000f64.powf(random())) as u64);
             text += &format!("def {}_{}(self, {}):\n", word(), word(), word());
             for _ in 0..12 {
-                text += &format!("    {} = {}.{}({}, {})\n", word(), word(), word(), word(), word());
+                text +=
+                    &format!("    {} = {}.{}({}, {})\n", word(), word(), word(), word(), word());
             }
         }
         let folder = root.join(format!("package{}/part{}", file % 20, file % 300));

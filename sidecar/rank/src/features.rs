@@ -26,19 +26,20 @@ features! {
     content_title,
     /// Content against identifiers in code style, backticked text and code blocks.
     content_code,
-    /// Content against the first sentences below the title.
-    content_lead,
+    /// Content, definitions, name and folders together (BM25F): a term counts once, wherever it
+    /// stands.
+    fused_all,
+    fused_title,
+    fused_code,
     name_all,
     name_title,
     name_code,
-    name_lead,
     dirs_all,
     dirs_title,
     /// Names of definitions against the text.
     symbols_all,
     symbols_title,
     symbols_code,
-    symbols_lead,
     /// Definitions of exactly the identifiers that the text writes.
     defines,
     /// The best single one of those.
@@ -60,19 +61,12 @@ features! {
     chunk_second,
     chunk_title,
     chunk_code,
-    chunk_lead,
     /// Best single definition, from its line to the next one's, likewise.
     unit_all,
     unit_title,
     unit_code,
-    unit_lead,
-    /// Best line against neighbouring words of the title, by weight.
-    pair_title,
-    /// Best agreement of one line that holds a string with one error message of the text.
-    message,
     /// Share of the text's term weight that the file holds.
     coverage,
-    coverage_title,
     /// Candidates that import it, weighed by their own standing.
     imported_by,
     /// Candidates that it imports, likewise.
@@ -81,10 +75,6 @@ features! {
     siblings,
     /// Standing of the best test named after it.
     tested_by,
-    /// First by content against the whole text, second 1/2, and so on.
-    rank_content,
-    rank_title,
-    rank_chunk,
     /// Natural logarithm of 1 + terms, over 10.
     length,
     depth,

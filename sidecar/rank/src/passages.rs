@@ -1,7 +1,7 @@
 use codegrep_index::{Hits, Source, Symbol};
 
 use crate::features::Features;
-use crate::query::{PARTS, Part, Query};
+use crate::query::{PARTS, Part};
 use crate::terms::{K1, Weighted};
 
 /// A window is about a screen and a half; windows overlap by half.
@@ -20,12 +20,10 @@ pub(crate) fn passages(
     source: &Source,
     hits: &Hits,
     symbols: &[Symbol],
-    query: &Query,
     terms: &[Weighted],
 ) -> Option<(u32, u32)> {
     let mut scorer = Scorer { hits, terms, counts: vec![0; terms.len()] };
     units(features, &mut scorer, symbols, source.lines());
-    lines(features, source, hits, query, terms);
     windows(features, &mut scorer, source.lines())
 }
 
@@ -40,7 +38,6 @@ fn windows(features: &mut Features, scorer: &mut Scorer<'_>, lines: u32) -> Opti
         }
         features.chunk_title = features.chunk_title.max(parts[Part::Title as usize]);
         features.chunk_code = features.chunk_code.max(parts[Part::Code as usize]);
-        features.chunk_lead = features.chunk_lead.max(parts[Part::Lead as usize]);
         if last == lines {
             break;
         }
@@ -64,50 +61,6 @@ fn units(features: &mut Features, scorer: &mut Scorer<'_>, symbols: &[Symbol], l
         features.unit_all = features.unit_all.max(parts[Part::All as usize]);
         features.unit_title = features.unit_title.max(parts[Part::Title as usize]);
         features.unit_code = features.unit_code.max(parts[Part::Code as usize]);
-        features.unit_lead = features.unit_lead.max(parts[Part::Lead as usize]);
-    }
-}
-
-/// What single lines tell: neighbouring words of the title side by side, and error messages.
-fn lines(features: &mut Features, source: &Source, hits: &Hits, query: &Query, terms: &[Weighted]) {
-    let title: Vec<bool> = terms.iter().map(|t| t.parts[Part::Title as usize] > 0.0).collect();
-    let messages: Vec<(Vec<u32>, f32)> = query
-        .messages
-        .iter()
-        .map(|message| {
-            let known = |term| terms.iter().position(|t| t.term == term).map(|at| at as u32);
-            let ids: Vec<u32> = message.iter().filter_map(|term| known(*term)).collect();
-            let weight = ids.iter().map(|id| terms[*id as usize].parts[0]).sum();
-            (ids, weight)
-        })
-        .filter(|(ids, _)| ids.len() >= 3)
-        .collect();
-    let mut distinct: Vec<u32> = Vec::new();
-    for line in hits.lines() {
-        distinct.clear();
-        distinct.extend(line.iter().map(|(_, which)| *which));
-        distinct.sort_unstable();
-        distinct.dedup();
-        if distinct.len() < 2 {
-            continue;
-        }
-        let weigh = |part: Part, ids: &mut dyn Iterator<Item = u32>| -> f32 {
-            ids.map(|id| terms[id as usize].parts[part as usize]).sum()
-        };
-        let mut of_title = distinct.iter().copied().filter(|id| title[*id as usize]);
-        features.pair_title = features.pair_title.max(weigh(Part::Title, &mut of_title));
-        if distinct.len() < 3 || messages.is_empty() {
-            continue;
-        }
-        let text = source.line(line[0].0).unwrap_or_default();
-        if !text.iter().any(|b| matches!(b, b'"' | b'\'' | b'`')) {
-            continue;
-        }
-        for (message, weight) in &messages {
-            let mut shared = distinct.iter().copied().filter(|id| message.contains(id));
-            let agreement = weigh(Part::All, &mut shared) / weight.max(1e-6);
-            features.message = features.message.max(agreement);
-        }
     }
 }
 

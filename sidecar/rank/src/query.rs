@@ -13,9 +13,6 @@ const HEAD: usize = 192 << 10;
 const TAIL: usize = 64 << 10;
 /// The most identifiers and dotted names that are looked up.
 const MOST_NAMES: usize = 400;
-/// Terms of the lead.
-const LEAD: usize = 80;
-const MOST_MESSAGES: usize = 12;
 
 /// The parts of a text that are weighed apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +22,10 @@ pub(crate) enum Part {
     Title,
     /// In code style, backticks or a code block.
     Code,
-    /// The first sentences below the title.
-    Lead,
 }
 
 /// Number of [`Part`]s.
-pub(crate) const PARTS: usize = 4;
+pub(crate) const PARTS: usize = 3;
 
 /// How often a term occurs in each [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,8 +55,6 @@ pub(crate) struct Query {
     pub frames: Vec<Frame>,
     /// Words of the title, as written.
     pub title: Vec<String>,
-    /// Terms of lines that look like error messages.
-    pub messages: Vec<Vec<Term>>,
     /// The text asks for work on tests.
     pub about_tests: bool,
     /// Bytes that were left out of a huge text.
@@ -80,9 +73,10 @@ static FORM: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^(?:[-*] \[[ x]\].*|</?(?:details|summary)>.*|[#*_ ]*(?:describe the bug|(?:steps )?to reproduce|reproduc(?:tion|ible)[a-z ]*|expected (?:behaviou?r|results?|output)|actual (?:behaviou?r|results?|output)|current behaviou?r|environment|system info(?:rmation)?|versions?|additional (?:context|info(?:rmation)?)|screenshots?|description|context|possible solution|what happened\??|minimal example|code sample|bug report|issue summary|your environment)[:*_ ]*)$",
     )
 });
-static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+/// What trackers put before a title: `[BUG]`, `Feature request:`.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)(?:\b(?:[A-Za-z.]*(?:Error|Exception|Warning)|panicked at|fatal|failed|cannot|can't|could not|unable to|invalid|unexpected|must be|expected)\b)",
+        r"(?i)^(?:\s*(?:\[[^\]]{0,30}\]|(?:bug|feature(?: request)?|enhancement|question|issue|proposal)(?: report)?\s*[:\-]))+\s*",
     )
 });
 static TESTS: LazyLock<Regex> = LazyLock::new(|| {
@@ -99,13 +93,13 @@ impl Query {
         let (text, left_out) = bounded(text);
         let text = COMMENT.replace_all(&text, " ");
         let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+        let title = TAG.replace(title, "");
+        let title = &*title;
         let no_urls = URL.replace_all(&text, " ");
 
         let mut words = Words::default();
         words.add(title, Part::Title);
         let mut names = Names::default();
-        let mut messages = Vec::new();
-        let mut lead_left = LEAD;
         let mut in_fence = false;
         for line in no_urls.lines() {
             let trimmed = line.trim();
@@ -113,9 +107,6 @@ impl Query {
                 continue;
             }
             words.add(line, Part::All);
-            if MESSAGE.is_match(trimmed) && messages.len() < MOST_MESSAGES {
-                messages.push(terms_of(trimmed));
-            }
             if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
                 in_fence = !in_fence;
                 continue;
@@ -124,9 +115,6 @@ impl Query {
                 words.add(line, Part::Code);
                 each_word(line.as_bytes(), |word| names.add(word, 0.5));
                 continue;
-            }
-            if lead_left > 0 && trimmed != title {
-                lead_left = lead_left.saturating_sub(words.add(line, Part::Lead));
             }
             for quoted in TICKS.captures_iter(line) {
                 words.add(&quoted[1], Part::Code);
@@ -162,7 +150,6 @@ impl Query {
             mentions: mentions(&text),
             frames: frames(&text),
             title: title_words,
-            messages,
             about_tests: TESTS.is_match(title),
             left_out,
         }
@@ -203,13 +190,9 @@ struct Words {
 
 impl Words {
     /// Counts the terms of `text`, and pairs of neighbouring words as the identifiers they may
-    /// be in code; how many terms there were.
-    fn add(&mut self, text: &str, part: Part) -> usize {
-        let mut terms = 0;
-        each_term(text.as_bytes(), |term| {
-            self.count(term, part);
-            terms += 1;
-        });
+    /// be in code.
+    fn add(&mut self, text: &str, part: Part) {
+        each_term(text.as_bytes(), |term| self.count(term, part));
         if matches!(part, Part::Title | Part::All) {
             let mut before: Option<&[u8]> = None;
             each_word(text.as_bytes(), |word| {
@@ -220,7 +203,6 @@ impl Words {
                 before = Some(word);
             });
         }
-        terms
     }
 
     fn count(&mut self, term: Term, part: Part) {
@@ -233,16 +215,6 @@ impl Words {
         });
         self.list[at].counts[part as usize] += 1.0;
     }
-}
-
-fn terms_of(text: &str) -> Vec<Term> {
-    let mut terms = Vec::new();
-    each_term(text.as_bytes(), |term| {
-        if !is_stop(term) && !terms.contains(&term) {
-            terms.push(term);
-        }
-    });
-    terms
 }
 
 #[derive(Default)]

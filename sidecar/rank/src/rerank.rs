@@ -5,8 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::features::Features;
 use crate::passages::passages;
-use crate::query::Query;
-use crate::signals::{normalise, reciprocal_ranks};
+use crate::signals::normalise;
 use crate::terms::{Weighted, places};
 
 /// A file under closer inspection.
@@ -28,7 +27,6 @@ pub(crate) struct Read {
 /// what the index knows of them.
 pub(crate) fn rerank(
     pool: Vec<(DocId, Features, f64)>,
-    query: &Query,
     terms: &[Weighted],
     index: &Index,
     tree: &dyn Tree,
@@ -48,7 +46,7 @@ pub(crate) fn rerank(
             {
                 let hits = source.hits(&wanted);
                 let symbols = index.file(id).symbols;
-                file.window = passages(&mut file.features, source, &hits, symbols, query, terms);
+                file.window = passages(&mut file.features, source, &hits, symbols, terms);
             }
             file
         })
@@ -58,23 +56,19 @@ pub(crate) fn rerank(
     // Best and second window share a scale.
     let best = all.iter().map(|f| f.chunk_all).fold(1e-6, f32::max);
     all.iter_mut().for_each(|f| f.chunk_second /= best);
-    let features: [fn(&mut Features) -> &mut f32; 11] = [
+    let features: [fn(&mut Features) -> &mut f32; 8] = [
         |f| &mut f.chunk_all,
         |f| &mut f.chunk_title,
         |f| &mut f.chunk_code,
-        |f| &mut f.chunk_lead,
         |f| &mut f.unit_all,
         |f| &mut f.unit_title,
         |f| &mut f.unit_code,
-        |f| &mut f.unit_lead,
-        |f| &mut f.pair_title,
         |f| &mut f.imported_by,
         |f| &mut f.imports,
     ];
     for feature in features {
         normalise(&mut all, feature);
     }
-    reciprocal_ranks(&mut all, |f| f.chunk_all, |f| &mut f.rank_chunk);
     for (file, features) in files.iter_mut().zip(all) {
         file.features = features;
     }

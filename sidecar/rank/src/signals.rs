@@ -1,5 +1,5 @@
-use codegrep_index::{Content, DocId, Field, Index, exact_name, stem};
-use codegrep_tree::Watch;
+use codegrep_index::{Content, DocId, Field, Index, exact_name, is_package_file};
+use codegrep_tree::{RepoPath, Watch};
 use rustc_hash::FxHashMap;
 
 use crate::features::Features;
@@ -57,60 +57,43 @@ pub(crate) fn normalise(all: &mut [Features], feature: fn(&mut Features) -> &mut
     }
 }
 
-/// Sets a feature to 1, 1/2, 1/3 … for the sources ranked by `key`, ties by path; others get
-/// what the source before them has.
-pub(crate) fn reciprocal_ranks(
-    all: &mut [Features],
-    key: fn(&Features) -> f32,
-    feature: fn(&mut Features) -> &mut f32,
-) {
-    let mut order: Vec<usize> = (0..all.len()).filter(|at| key(&all[*at]) > 0.0).collect();
-    order.sort_by(|a, b| key(&all[*b]).total_cmp(&key(&all[*a])));
-    let mut rank = 0.0f32;
-    for at in order {
-        rank += f32::from(u8::from(is_source(&all[at])));
-        *feature(&mut all[at]) = 1.0 / rank.max(1.0);
-    }
-}
-
 fn bm25(all: &mut [Features], terms: &[Weighted], index: &Index, watch: &Watch) {
-    let total = |part: usize| terms.iter().map(|t| t.parts[part]).sum::<f32>().max(1e-6);
-    let (total_all, total_title) = (total(Part::All as usize), total(Part::Title as usize));
+    let total = terms.iter().map(|t| t.parts[Part::All as usize]).sum::<f32>().max(1e-6);
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Content, 0.75, terms, watch)) {
-        [file.content_all, file.content_title, file.content_code, file.content_lead] = m.bm25;
-        file.coverage = m.held[Part::All as usize] / total_all;
-        file.coverage_title = m.held[Part::Title as usize] / total_title;
+        [file.content_all, file.content_title, file.content_code] = m.bm25;
+        file.coverage = m.held / total;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Name, 0.5, terms, watch)) {
-        [file.name_all, file.name_title, file.name_code, file.name_lead] = m.bm25;
+        [file.name_all, file.name_title, file.name_code] = m.bm25;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Dirs, 0.5, terms, watch)) {
         [file.dirs_all, file.dirs_title, ..] = m.bm25;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Symbols, 0.75, terms, watch)) {
-        [file.symbols_all, file.symbols_title, file.symbols_code, file.symbols_lead] = m.bm25;
+        [file.symbols_all, file.symbols_title, file.symbols_code] = m.bm25;
+    }
+    for (file, parts) in all.iter_mut().zip(terms::fused(index, terms, watch)) {
+        [file.fused_all, file.fused_title, file.fused_code] = parts;
     }
     let features: [fn(&mut Features) -> &mut f32; 14] = [
+        |f| &mut f.fused_all,
+        |f| &mut f.fused_title,
+        |f| &mut f.fused_code,
         |f| &mut f.content_all,
         |f| &mut f.content_title,
         |f| &mut f.content_code,
-        |f| &mut f.content_lead,
         |f| &mut f.name_all,
         |f| &mut f.name_title,
         |f| &mut f.name_code,
-        |f| &mut f.name_lead,
         |f| &mut f.dirs_all,
         |f| &mut f.dirs_title,
         |f| &mut f.symbols_all,
         |f| &mut f.symbols_title,
         |f| &mut f.symbols_code,
-        |f| &mut f.symbols_lead,
     ];
     for feature in features {
         normalise(all, feature);
     }
-    reciprocal_ranks(all, |f| f.content_all, |f| &mut f.rank_content);
-    reciprocal_ranks(all, |f| f.content_title, |f| &mut f.rank_title);
 }
 
 fn definitions(all: &mut [Features], query: &Query, index: &Index) {
@@ -176,7 +159,7 @@ fn path_value(depth: usize, path: &str) -> f32 {
     match depth {
         0 => 0.0,
         // The name alone of a longer path, or one that many files have: likely another file.
-        1 if segments > 1 || is_package_file(stem(path)) => 0.2,
+        1 if segments > 1 || RepoPath::parse(path).is_ok_and(|path| is_package_file(&path)) => 0.2,
         1 => 0.8,
         _ => 1.0,
     }
@@ -244,13 +227,9 @@ fn about_files(all: &mut [Features], query: &Query, index: &Index) {
         f.vendored = flag(role.vendored);
         f.prose = flag(file.language.content() == Content::Prose);
         f.config = flag(matches!(file.language.content(), Content::Config | Content::Data));
-        f.package_file = flag(is_package_file(stem(file.path.file_name())));
+        f.package_file = flag(is_package_file(file.path));
         f.unread = flag(file.skip.is_some());
     }
-}
-
-fn is_package_file(stem: &str) -> bool {
-    ["__init__", "index", "mod", "lib", "main", "__main__", "package-info"].contains(&stem)
 }
 
 /// Gives each source the standing of the best test that is named after it.

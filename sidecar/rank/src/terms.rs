@@ -2,7 +2,7 @@ use codegrep_index::{DocId, Field, Index, Term};
 use codegrep_tree::Watch;
 use rustc_hash::FxHashMap;
 
-use crate::query::{PARTS, Query};
+use crate::query::{PARTS, Part, Query};
 
 /// Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15), the same for all fields but for `b`.
 pub(crate) const K1: f32 = 1.2;
@@ -55,8 +55,8 @@ pub(crate) fn places(terms: &[Weighted]) -> FxHashMap<Term, u32> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Match {
     pub bm25: [f32; PARTS],
-    /// Summed weight of the terms it holds, by part.
-    pub held: [f32; PARTS],
+    /// Summed weight of the terms it holds.
+    pub held: f32,
 }
 
 /// BM25 of every file in one field; what the deadline leaves undone counts nothing.
@@ -81,11 +81,53 @@ pub(crate) fn score(
             let count = f32::from(*count);
             let tf = count * (K1 + 1.0) / (count + norm[*id as usize]);
             let file = &mut matches[*id as usize];
+            file.held += term.parts[Part::All as usize];
             for part in 0..PARTS {
                 file.bm25[part] += term.parts[part] * tf;
-                file.held[part] += term.parts[part];
             }
         }
     }
     matches
+}
+
+/// Weight and length normalisation of each field in [`fused`].
+const FIELDS: [(Field, f32, f32); 4] = [
+    (Field::Content, 1.0, 0.75),
+    (Field::Symbols, 2.0, 0.75),
+    (Field::Name, 5.0, 0.5),
+    (Field::Dirs, 2.0, 0.5),
+];
+
+/// BM25F of every file (Robertson, Zaragoza & Taylor, CIKM 2004): occurrences in all fields are
+/// added up before they saturate, so that one term cannot count again in each field.
+pub(crate) fn fused(index: &Index, terms: &[Weighted], watch: &Watch) -> Vec<[f32; PARTS]> {
+    let mut scores = vec![[0.0; PARTS]; index.len()];
+    // Weighted occurrences of one term; zero between terms.
+    let mut occurrences = vec![0.0f32; index.len()];
+    let mut touched: Vec<DocId> = Vec::new();
+    for term in terms {
+        if watch.check().is_err() {
+            break;
+        }
+        for (field, weight, b) in FIELDS {
+            let mean = index.mean_length(field);
+            let (ids, counts) = index.holding(field, term.term);
+            for (id, count) in ids.iter().zip(counts) {
+                let length = index.length(field, *id) as f32;
+                let place = &mut occurrences[*id as usize];
+                if *place == 0.0 {
+                    touched.push(*id);
+                }
+                *place += weight * f32::from(*count) / (1.0 - b + b * length / mean);
+            }
+        }
+        for id in touched.drain(..) {
+            let count = std::mem::take(&mut occurrences[id as usize]);
+            let tf = count * (K1 + 1.0) / (count + K1);
+            for (score, weight) in scores[id as usize].iter_mut().zip(term.parts) {
+                *score += weight * tf;
+            }
+        }
+    }
+    scores
 }
