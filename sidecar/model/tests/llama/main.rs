@@ -3,6 +3,7 @@
 mod adapter;
 mod cancel;
 mod common;
+mod episode;
 mod grammar;
 mod score;
 mod texts;
