@@ -7,8 +7,9 @@ use crate::record::{CallRecord, Shown};
 use crate::syntax::BadCall;
 use crate::tools::{self, Call, Observation};
 
-/// Carries out the calls of the last turn and records them. A call that repeats another of the
-/// turn is not run again: small models write the same one eight times.
+/// Carries out the calls of the last turn and records them. A call that was made before in this
+/// run is not run again, its result stands above: small models write the same one eight times, and
+/// each long result costs them a turn's time.
 pub(super) fn run(
     calls: Vec<Result<Call, BadCall>>,
     conversation: &mut Conversation,
@@ -19,27 +20,28 @@ pub(super) fn run(
     let limits = &given.rules.profile.limits().tools;
     let most = limits.calls_a_turn;
     let error = |text| Observation { text, error: true, ..Observation::default() };
-    let first = |call: &Call| calls.iter().position(|other| other.as_ref() == Ok(call));
-    let mut distinct = Vec::new();
-    for (i, call) in calls.iter().take(most).enumerate() {
-        distinct.extend(call.as_ref().ok().filter(|call| first(call) == Some(i)).cloned());
+    let mut fresh: Vec<Call> = Vec::new();
+    for call in calls.iter().take(most).flatten() {
+        if !progress.asked.contains(call) && !fresh.contains(call) {
+            fresh.push(call.clone());
+        }
     }
     let watch = time::leaving_an_answer(&conversation.pace, given.watch);
-    let mut observations =
-        tools::run(&distinct, given.tree, limits, given.pool, &watch).into_iter();
+    let mut observations = tools::run(&fresh, given.tree, limits, given.pool, &watch).into_iter();
     let mut records = Vec::with_capacity(calls.len());
     let mut results = Vec::with_capacity(calls.len());
     for (i, call) in calls.iter().enumerate() {
         let observation = match call {
             _ if i >= most => error(format!("not run: {most} calls a turn")),
             Err(bad) => error(format!("error: {bad}")),
-            Ok(call) => match first(call) {
-                Some(first) if first < i => {
-                    let text = format!("same as call {} of this turn", first + 1);
-                    Observation { text, ..Observation::default() }
-                }
-                _ => observations.next().unwrap_or_else(|| error("error: not run".to_owned())),
-            },
+            Ok(call) if progress.asked.contains(call) => {
+                let text = "already called: the result is above".to_owned();
+                Observation { text, ..Observation::default() }
+            }
+            Ok(call) => {
+                progress.asked.push(call.clone());
+                observations.next().unwrap_or_else(|| error("error: not run".to_owned()))
+            }
         };
         progress.seen.extend(observation.seen.iter().map(|path| path.as_str().to_owned()));
         let tool = call.as_ref().map_or(String::new(), |call| call.name.clone());

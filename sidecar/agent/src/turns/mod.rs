@@ -20,7 +20,7 @@ use crate::profiles::{Profile, Said, Step};
 use crate::prompt::Opening;
 use crate::record::{Episode, Found, StopReason};
 use crate::rules::Rules;
-use crate::tools::Pool;
+use crate::tools::{Call, Pool};
 
 /// What a run works with.
 struct Given<'a> {
@@ -36,6 +36,8 @@ struct Progress {
     corrections: u32,
     tool_calls: u32,
     hurried: bool,
+    /// Calls that were carried out.
+    asked: Vec<Call>,
     /// Files the model was shown.
     seen: BTreeSet<String>,
     files: Vec<Found>,
@@ -102,7 +104,10 @@ fn converse(
     let profile = &*given.rules.profile;
     let limits = profile.limits();
     room::push_opening(opening, conversation, profile)?;
-    let mut step = Step::Explore { turn: 1 };
+    let mut step = match limits.explore_turns == 0 && force_answer(conversation, profile)? {
+        true => Step::Answer,
+        false => Step::Explore { turn: 1 },
+    };
     loop {
         given.watch.check()?;
         let explores = matches!(step, Step::Explore { .. });

@@ -102,6 +102,14 @@ fn an_answer_cut_by_its_limit_keeps_its_whole_files() {
 }
 
 #[test]
+fn without_exploration_turns_the_answer_is_asked_for_at_once() {
+    let none = under(Limits { explore_turns: 0, ..Limits::default() });
+    let script = format!("--- turn\nasked: answer\nexpect: Answer now\n\n{ANSWER}\n");
+    let episode = run_under(&repository(), &script, &none, &Watch::idle());
+    assert_eq!((episode.stop, episode.error.as_deref()), (StopReason::Answered, None));
+}
+
+#[test]
 fn a_context_without_room_for_the_prompt_is_full() {
     let episode = run("capacity: 300\n--- turn\nx\n");
     assert_eq!((episode.stop, episode.turns().count()), (StopReason::ContextFull, 0));
@@ -138,14 +146,12 @@ fn a_ninth_call_is_not_run() {
 #[test]
 fn a_repeated_call_is_run_once() {
     let glob = r#"{"name": "glob", "arguments": {"pattern": "*.md"}}"#;
-    let repeated = calls(&[GREP, glob, GREP, GREP]);
-    let episode = run(&format!("--- turn\n{repeated}\n--- turn\n{ANSWER}\n"));
+    let (first, second) = (calls(&[GREP, glob, GREP]), calls(&[glob]));
+    let episode = run(&format!("--- turn\n{first}\n--- turn\n{second}\n--- turn\n{ANSWER}\n"));
     let results = shown(&episode);
     assert!(results[0].contains("backup/copy.py:4"), "{results:?}");
-    assert_eq!(
-        results[1..],
-        ["README.md", "same as call 1 of this turn", "same as call 1 of this turn"]
-    );
+    let again = "already called: the result is above";
+    assert_eq!(results[1..], ["README.md", again, again]);
     assert_eq!(episode.tool_calls(), 4);
 }
 
