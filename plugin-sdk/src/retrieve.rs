@@ -278,6 +278,6 @@ pub struct Ms {
     pub rank: u64,
     /// The agent loop.
     pub model: u64,
-    /// From receipt to answer.
+    /// From the beginning of the work to its end, without the wait for a worker.
     pub total: u64,
 }

@@ -52,7 +52,8 @@ impl RepositorySettings {
                     settings.max_files.is_some()
                 }
                 "bar" => {
-                    settings.bar = value.as_float().filter(|bar| (0.0..=1.0).contains(bar));
+                    let bar = value.as_float().or(value.as_integer().map(|bar| bar as f64));
+                    settings.bar = bar.filter(|bar| (0.0..=1.0).contains(bar));
                     settings.bar.is_some()
                 }
                 _ => {
@@ -105,7 +106,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_ignored_with_a_warning() {
-        for text in ["max_files = 0", "max_files = -1", "bar = 'high'", "bar = nan", "]["] {
+        for text in
+            ["max_files = 0", "max_files = -1", "bar = 'high'", "bar = nan", "bar = 2", "]["]
+        {
             let settings = RepositorySettings::parse(text);
             assert_eq!(
                 (settings.max_files, settings.bar, settings.warnings.len()),

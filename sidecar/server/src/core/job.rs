@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use codegrep_plugin_sdk::{Method, ProgressToken};
@@ -11,7 +12,15 @@ use crate::failure::Failure;
 
 /// A job's number, unique in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct JobId(pub u64);
+pub struct JobId(u64);
+
+impl JobId {
+    /// The next number.
+    pub fn fresh() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// No request is worth more.
 const LONGEST: Duration = Duration::from_secs(3600);

@@ -100,7 +100,8 @@ impl Core {
                 Ok(Event::Ask(reply)) => {
                     let _ = reply.send(self.info());
                 }
-                Err(RecvTimeoutError::Timeout) => self.expire(),
+                // What is due is seen to below.
+                Err(RecvTimeoutError::Timeout) => {}
                 Ok(Event::Close) | Err(RecvTimeoutError::Disconnected) => return self.close(),
             }
             while self.running.len() < self.workers
@@ -108,6 +109,7 @@ impl Core {
             {
                 self.start(job);
             }
+            self.expire();
         }
     }
 
@@ -190,13 +192,9 @@ impl Core {
     }
 
     fn close(mut self) {
-        for id in self
-            .waiting
-            .iter()
-            .map(|job| job.id)
-            .chain(self.running.keys().copied())
-            .collect::<Vec<_>>()
-        {
+        let waiting = self.waiting.iter().map(|job| job.id);
+        let all: Vec<JobId> = waiting.chain(self.running.keys().copied()).collect();
+        for id in all {
             self.cancel(id);
         }
         let patience = Instant::now() + GOODBYE;

@@ -25,14 +25,13 @@ fn start() -> (Sender<Event>, std::thread::JoinHandle<()>) {
 }
 
 fn job(
-    id: u64,
     budget: Duration,
     run: impl FnOnce(&codegrep_tree::Watch) -> Answer + Send + 'static,
 ) -> (Job, oneshot::Receiver<Answer>) {
     let (reply, answer) = oneshot::channel();
     let due = Instant::now() + budget;
     let job = Job {
-        id: JobId(id),
+        id: JobId::fresh(),
         name: "test",
         deadline: due,
         due,
@@ -51,12 +50,12 @@ fn text(answer: oneshot::Receiver<Answer>) -> Result<String, Failure> {
 #[test]
 fn a_panic_is_an_answer_and_the_core_lives() {
     let (events, core) = start();
-    let (panics, answer) = job(1, LONG, |_| panic!("a bad {}", "day"));
+    let (panics, answer) = job(LONG, |_| panic!("a bad {}", "day"));
     events.send(Event::Submit(panics)).unwrap();
     let failure = text(answer).unwrap_err();
     assert_eq!((failure.kind, failure.code), (ErrorKind::Internal, code::INTERNAL_ERROR));
     assert_eq!(failure.message, "test failed: a bad day");
-    let (works, answer) = job(2, LONG, |_| serialise("fine"));
+    let (works, answer) = job(LONG, |_| serialise("fine"));
     events.send(Event::Submit(works)).unwrap();
     assert_eq!(text(answer).unwrap(), "\"fine\"");
     events.send(Event::Close).unwrap();
@@ -66,7 +65,7 @@ fn a_panic_is_an_answer_and_the_core_lives() {
 #[test]
 fn a_thread_that_overruns_is_answered_for_and_stopped() {
     let (events, core) = start();
-    let (slow, answer) = job(1, Duration::from_millis(50), |watch| {
+    let (slow, answer) = job(Duration::from_millis(50), |watch| {
         // Looks at the cancel alone, as work does that misses its deadline.
         while !watch.is_cancelled() {
             std::thread::sleep(Duration::from_millis(1));
@@ -90,8 +89,8 @@ fn a_thread_that_overruns_is_answered_for_and_stopped() {
 fn closing_answers_everything() {
     let (events, core) = start();
     let answers: Vec<_> = (0..20)
-        .map(|id| {
-            let (job, answer) = job(id, LONG, |watch| {
+        .map(|_| {
+            let (job, answer) = job(LONG, |watch| {
                 while watch.check().is_ok() {
                     std::thread::sleep(Duration::from_millis(1));
                 }

@@ -77,7 +77,7 @@ impl Serve for Retrieve {
 
 /// The files a task is about. The one way from a question to an answer, for every front.
 pub fn retrieve(ask: Ask, engines: &Engines, watch: &Watch) -> Result<RetrieveResponse, Failure> {
-    let received = Instant::now();
+    let began = Instant::now();
     let settings = &engines.settings;
     if ask.text.trim().is_empty() {
         return Err(Failure::usage("the task text is empty")
@@ -118,7 +118,7 @@ pub fn retrieve(ask: Ask, engines: &Engines, watch: &Watch) -> Result<RetrieveRe
     let name = rules.profile.name();
     match answer(&request, &*workspace.tree, parts, &rules, watch) {
         Ok(outcome) => {
-            Ok(crate::wire::response(outcome, &workspace, name, received.elapsed(), warnings))
+            Ok(crate::wire::response(outcome, &workspace, name, began.elapsed(), warnings))
         }
         Err(AnswerError::Stopped(Stop::Deadline)) => Ok(crate::wire::late(name)),
         Err(AnswerError::Stopped(stop)) => Err(stop.into()),

@@ -7,7 +7,7 @@ use codegrep_rank as rank;
 
 use crate::core::Workspace;
 
-/// An outcome as the result of `retrieve`. `total` is counted from the request's receipt.
+/// An outcome as the result of `retrieve`; the work took `total`.
 pub fn response(
     outcome: Outcome,
     workspace: &Workspace,

@@ -114,3 +114,17 @@ fn models_and_adapters_that_cannot_be_loaded() {
     assert_eq!(answer["engine"]["kind"], "lexical");
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
 }
+
+/// Read from the process itself: the library has looked at its environment before `main`.
+#[cfg(all(feature = "llama", target_os = "linux"))]
+#[test]
+fn the_threads_of_llama_wait_passively() {
+    let repo = Repo::shop();
+    let mut command = repo.command(&["serve", "--stdio"]);
+    command.env_remove("OMP_WAIT_POLICY").env_remove("GOMP_SPINCOUNT");
+    let mut server = crate::support::Server::start(command, repo.root());
+    server.result("health", json!({}));
+    let environment = std::fs::read(format!("/proc/{}/environ", server.pid())).unwrap();
+    let mut variables = environment.split(|byte| *byte == 0);
+    assert!(variables.any(|variable| variable == b"OMP_WAIT_POLICY=passive"));
+}

@@ -65,6 +65,8 @@ impl Repo {
             .env("HOME", self.dir.path().join("home"))
             .env("CODEGREP_HOME", self.dir.path().join("home/codegrep"))
             .env("RUST_BACKTRACE", "0")
+            // What the ranker is how sure of is tested where it is made.
+            .env("CODEGREP_BAR", "0")
             .stdin(Stdio::null());
         command
     }
@@ -159,6 +161,11 @@ impl Server {
         });
         let stdin = child.stdin.take();
         Self { child, stdin, lines, stderr: Some(stderr), root, next: 1 }
+    }
+
+    #[cfg(all(feature = "llama", target_os = "linux"))]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn root(&self) -> String {
@@ -261,22 +268,23 @@ impl Drop for Server {
     }
 }
 
-/// Replaces what differs from run to run: the folder, and times.
+/// Replaces what differs from run to run, and from ranker to ranker: the folder, times,
+/// probabilities.
 pub fn stable(value: &Value, root: &Path) -> String {
-    let text = format!("{:#}", without_times(value));
+    let text = format!("{:#}", without_figures(value));
     text.replace(root.to_str().unwrap(), "ROOT")
 }
 
-fn without_times(value: &Value) -> Value {
+fn without_figures(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
             .map(|(key, value)| match key.as_str() {
-                "ms" | "uptimeMs" => (key.clone(), json!("…")),
-                _ => (key.clone(), without_times(value)),
+                "ms" | "uptimeMs" | "probability" => (key.clone(), json!("…")),
+                _ => (key.clone(), without_figures(value)),
             })
             .collect(),
-        Value::Array(items) => items.iter().map(without_times).collect(),
+        Value::Array(items) => items.iter().map(without_figures).collect(),
         other => other.clone(),
     }
 }

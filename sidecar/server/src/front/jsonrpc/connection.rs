@@ -33,7 +33,6 @@ pub struct Connection {
     client: Client,
     /// The jobs that run or wait, with the ids that they answer to; notifications have none.
     open: HashMap<JobId, Option<RequestId>>,
-    next: u64,
     unanswered: JoinSet<Answered>,
 }
 
@@ -56,7 +55,7 @@ struct Answered {
 
 impl Connection {
     pub fn new(module: RpcModule<Client>, client: Client) -> Self {
-        Self { module, client, open: HashMap::new(), next: 0, unanswered: JoinSet::new() }
+        Self { module, client, open: HashMap::new(), unanswered: JoinSet::new() }
     }
 
     /// Takes messages in order and sends answers as they come.
@@ -172,8 +171,7 @@ impl Connection {
         let Some(callback) = self.module.method(&method) else {
             return fail(self.no_such(&method));
         };
-        let job = JobId(self.next);
-        self.next += 1;
+        let job = JobId::fresh();
         let answers_to = match &id {
             Id::Given(given) if self.job_of(given).is_some() => {
                 let message = format!("the id {given} belongs to a request that is still open");
