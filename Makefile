@@ -4,6 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+.ONESHELL:
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/codegrep
 export CARGO_TARGET_DIR ?= $(CACHE)/target
@@ -16,7 +17,7 @@ FEATURES ?= llama
 PREFIX ?= $(or $(CARGO_HOME),$(HOME)/.cargo)
 
 # One set of flags for clippy, build and test, so that nothing is compiled twice.
-ALL := --workspace --all-targets --features codegrep/llama,codegrep-model/llama --locked
+ALL := --workspace --features codegrep/llama,codegrep-model/llama --locked
 
 .PHONY: help demo build install test lint bench-find test-heavy test-qwen model-fixtures
 
@@ -28,40 +29,41 @@ demo: ## first result: build, fetch a real project, ask it a real bug report
 	@tests/scripts/demo.sh
 
 build: ## optimised binary with llama.cpp (FEATURES= for none, FEATURES=cuda|vulkan|metal)
-	@tests/scripts/install-deps.sh rust $(if $(FEATURES),llama)
+	tests/scripts/install-deps.sh rust $(if $(FEATURES),llama)
 	cargo build --release --locked -p codegrep $(if $(FEATURES),--features $(FEATURES))
 	@echo "built $(CARGO_TARGET_DIR)/release/codegrep"
 
 install: ## the same, put into PREFIX/bin (cargo's own by default)
-	@tests/scripts/install-deps.sh rust $(if $(FEATURES),llama)
+	tests/scripts/install-deps.sh rust $(if $(FEATURES),llama)
 	cargo install --locked --path sidecar/server --root $(PREFIX) \
 	  $(if $(FEATURES),--features $(FEATURES))
 
 test: ## everything continuous integration checks, with a small real model
-	@tests/scripts/install-deps.sh rust checks llama pip
-	@tests/scripts/fetch-model.sh smollm2
+	tests/scripts/install-deps.sh rust checks llama pip
 	cargo fmt --all --check
-	cargo clippy $(ALL) -- -D warnings
-	cargo build $(ALL)
-	CODEGREP_BIN=$(CARGO_TARGET_DIR)/debug/codegrep cargo test $(ALL)
+	cargo clippy $(ALL) --all-targets -- -D warnings
+	cargo build $(ALL) --all-targets
+	export CODEGREP_BIN=$(CARGO_TARGET_DIR)/debug/codegrep
+	export CODEGREP_TEST_MODEL=$$(tests/scripts/fetch-model.sh smollm2)
+	cargo test $(ALL)
 
 lint: ## format and clippy only
-	@tests/scripts/install-deps.sh rust checks llama
+	tests/scripts/install-deps.sh rust checks llama
 	cargo fmt --all --check
-	cargo clippy $(ALL) -- -D warnings
+	cargo clippy $(ALL) --all-targets -- -D warnings
 
 bench-find: ## cold find on a project of 5,000+ files, and grep against ripgrep
-	@tests/scripts/install-deps.sh rust rg pip
+	tests/scripts/install-deps.sh rust rg pip
 	@tests/scripts/bench-find.sh
 
 test-heavy: test-qwen ## what takes too long for every change; each part has its own target
 
 test-qwen: ## the agent loop with Qwen2.5-Coder-0.5B
-	@tests/scripts/install-deps.sh rust llama pip
-	@tests/scripts/fetch-model.sh qwen0.5b
-	cargo build $(ALL)
-	CODEGREP_TEST_MODEL=qwen0.5b CODEGREP_BIN=$(CARGO_TARGET_DIR)/debug/codegrep \
-	  cargo test $(ALL) -p codegrep-tests --test agent
+	tests/scripts/install-deps.sh rust llama pip
+	cargo build $(ALL) --all-targets
+	export CODEGREP_BIN=$(CARGO_TARGET_DIR)/debug/codegrep
+	export CODEGREP_TEST_MODEL=$$(tests/scripts/fetch-model.sh qwen0.5b)
+	cargo test --locked -p codegrep-tests --test agent
 
 model-fixtures: ## fetch the small models that tests use
 	@tests/scripts/install-deps.sh pip

@@ -1,12 +1,15 @@
 //! Runs the real `codegrep`, shut off from whoever runs the tests.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use codegrep_plugin_sdk::RetrieveResponse;
 
 use crate::checkout;
 
@@ -62,60 +65,42 @@ pub struct Finished {
 impl Codegrep {
     /// `codegrep ARGS…`, in an empty home.
     pub fn new(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        let mut command = Command::new(binary());
         let home = tempfile::tempdir().expect("a temporary folder");
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("CODEGREP_") {
-                command.env_remove(name);
-            }
-        }
-        command
-            .args(args)
-            .env("HOME", home.path())
-            .env("XDG_CACHE_HOME", home.path().join("cache"))
-            .env("XDG_CONFIG_HOME", home.path().join("config"))
-            .env("XDG_DATA_HOME", home.path().join("data"))
-            .env("XDG_RUNTIME_DIR", home.path().join("run"))
-            .env("RUST_BACKTRACE", "0")
-            // Two tests that both spin on two cores starve each other.
-            .env("OMP_WAIT_POLICY", "passive");
-        Self { command, stdin: Vec::new(), timeout: Duration::from_secs(120), home }
+        let mut run = Self {
+            command: Command::new(binary()),
+            stdin: Vec::new(),
+            timeout: Duration::from_secs(120),
+            home,
+        };
+        run.prepare();
+        run.args(args)
     }
 
-    /// As `nobody` where the tests run as root: root may read what no one may.
-    #[cfg(unix)]
-    pub fn unprivileged(mut self) -> Self {
-        use std::os::unix::fs::PermissionsExt;
-        use std::os::unix::process::CommandExt;
-        const NOBODY: u32 = 65534;
-        if rustix::process::geteuid().is_root() {
-            // Its own copy: nobody may not enter the folder that holds the build.
-            let copy = self.home.path().join("codegrep");
-            std::fs::copy(binary(), &copy).expect("the binary can be copied");
-            let all = std::fs::Permissions::from_mode(0o777);
-            std::fs::set_permissions(self.home.path(), all).expect("our own folder");
-            let mut command = Command::new(copy);
-            command.args(self.command.get_args());
-            for (name, value) in self.command.get_envs() {
-                match value {
-                    Some(value) => command.env(name, value),
-                    None => command.env_remove(name),
-                };
+    fn prepare(&mut self) {
+        let inherited = ["CODEGREP_", "XDG_", "HF_", "OPENAI_"];
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if inherited.iter().any(|start| name.starts_with(start)) {
+                self.command.env_remove(&*name);
             }
-            command.uid(NOBODY).gid(NOBODY).current_dir("/");
-            self.command = command;
         }
+        self.command
+            .env("HOME", self.home.path())
+            .env("CODEGREP_HOME", self.home.path())
+            .env("RUST_BACKTRACE", "0")
+            // Tests that spin side by side on two cores starve each other.
+            .env("OMP_WAIT_POLICY", "passive");
+    }
+
+    /// One more argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
         self
     }
 
-    /// The folder that stands in for the user's home.
-    pub fn home(&self) -> &Path {
-        self.home.path()
-    }
-
-    /// Sets a variable.
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
-        self.command.env(name, value);
+    /// More arguments.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(args);
         self
     }
 
@@ -135,6 +120,56 @@ impl Codegrep {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// The user's own settings.
+    pub fn config(self, toml: &str) -> Self {
+        fs::write(self.home.path().join("config.toml"), toml).expect("our own folder");
+        self
+    }
+
+    /// As `nobody` where the tests run as root: root may read what no one may.
+    #[cfg(unix)]
+    pub fn unprivileged(mut self) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::process::CommandExt;
+        const NOBODY: u32 = 65534;
+        if rustix::process::geteuid().is_root() {
+            // Its own copy: nobody may not enter the folder that holds the build.
+            let copy = self.home.path().join("codegrep");
+            fs::copy(binary(), &copy).expect("the binary can be copied");
+            let all = fs::Permissions::from_mode(0o777);
+            fs::set_permissions(self.home.path(), all).expect("our own folder");
+            self.replace(Command::new(copy));
+            self.command.uid(NOBODY).gid(NOBODY).current_dir("/");
+        }
+        self
+    }
+
+    /// With no more than this many bytes of address space.
+    #[cfg(unix)]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -v {}; exec \"$0\" \"$@\"", bytes >> 10)]);
+        command.arg(self.command.get_program());
+        self.replace(command);
+        self
+    }
+
+    /// Runs `command` with the arguments and the environment so far.
+    #[cfg(unix)]
+    fn replace(&mut self, command: Command) {
+        let before = std::mem::replace(&mut self.command, command);
+        self.prepare();
+        self.command.args(before.get_args());
+        if let Some(dir) = before.get_current_dir() {
+            self.command.current_dir(dir);
+        }
+    }
+
+    /// The process as a client starts it, and the home that must outlive it.
+    pub fn into_command(self) -> (Command, tempfile::TempDir) {
+        (self.command, self.home)
     }
 
     /// Runs it to its end.
@@ -164,13 +199,29 @@ impl Codegrep {
 }
 
 impl Finished {
-    /// Its standard output as JSON, after a success.
+    /// What `find --json` printed, after a success.
     ///
     /// # Panics
-    /// When it failed or wrote anything else.
-    pub fn json(&self) -> serde_json::Value {
+    /// When it failed, or printed anything but one answer of the wire.
+    pub fn answer(&self) -> RetrieveResponse {
         assert_eq!(self.code, Some(0), "{self:#?}");
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+        let answer: RetrieveResponse =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
+        let printed: serde_json::Value = serde_json::from_str(&self.stdout).expect("as above");
+        assert_eq!(serde_json::to_value(&answer).expect("an answer"), printed, "unknown fields");
+        answer
+    }
+
+    /// Asserts a failure that says what happened, with all these words, and what to do next.
+    pub fn assert_failure(&self, words: &[&str]) {
+        assert!(matches!(self.code, Some(1 | 2)), "{self:#?}");
+        assert!(self.stderr.starts_with("error: "), "{self:#?}");
+        assert!(self.stderr.contains("\nhint: "), "{self:#?}");
+        let text = self.stderr.to_lowercase();
+        for word in words {
+            assert!(text.contains(&word.to_lowercase()), "no {word:?} in {self:#?}");
+        }
+        assert_eq!(self.stdout, "", "{self:#?}");
     }
 }
 

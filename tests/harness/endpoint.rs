@@ -29,6 +29,18 @@ impl Endpoint {
         Self { url: format!("http://{address}/v1") }
     }
 
+    /// Settings that call it `name`.
+    pub fn config(&self, name: &str) -> String {
+        format!("[endpoints.{name}]\nbase_url = '{}'\nmodel = 'any'\n", self.url)
+    }
+
+    /// Where nobody listens.
+    pub fn refuses() -> Self {
+        // Bound and dropped, so that the port was free a moment ago.
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        Self { url: format!("http://{}/v1", listener.local_addr().expect("an address")) }
+    }
+
     /// Takes requests and never answers.
     pub fn hangs() -> Self {
         Self::new(|_stream| thread::sleep(Duration::from_secs(3600)))

@@ -5,11 +5,13 @@ use std::path::Path;
 
 mod binary;
 mod endpoint;
-mod model;
+mod fetch;
+mod sample;
 
 pub use binary::{Codegrep, Finished, binary};
 pub use endpoint::Endpoint;
-pub use model::test_model;
+pub use fetch::{test_model, test_project};
+pub use sample::{SHOP, SHOP_REPORT};
 
 /// The folder that holds the workspace's Cargo.toml.
 pub fn checkout() -> &'static Path {

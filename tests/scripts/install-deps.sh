@@ -14,7 +14,7 @@ stop() { # stop WHAT HINT
   exit 1
 }
 
-rust() {
+part_rust() {
   local wanted have
   wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
   have=$(cargo --version 2>/dev/null | cut -d' ' -f2) ||
@@ -27,7 +27,7 @@ rust() {
   need git git
 }
 
-checks() {
+part_checks() {
   local component
   for component in fmt clippy; do
     cargo "$component" --version >/dev/null 2>&1 && continue
@@ -36,7 +36,7 @@ checks() {
   done
 }
 
-llama() { # llama.cpp is C++ built by cmake; its binding is generated with libclang
+part_llama() { # llama.cpp is C++ built by cmake; its binding is generated with libclang
   need cmake cmake
   need c++ g++
   if ! ldconfig -p 2>/dev/null | grep -q libclang && ! compgen -G '/usr/lib/llvm*/lib/libclang*.so*' >/dev/null; then
@@ -44,18 +44,18 @@ llama() { # llama.cpp is C++ built by cmake; its binding is generated with libcl
   fi
 }
 
-pip() {
+part_pip() {
   need python3 python3
   python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 }
 
-rg() {
+part_rg() {
   need rg ripgrep
 }
 
 for part in "$@"; do
   case $part in
-    rust | checks | llama | pip | rg) "$part" ;;
+    rust | checks | llama | pip | rg) "part_$part" ;;
     *) stop "no part is called '$part'" "the parts are rust, checks, llama, pip, rg" ;;
   esac
 done
