@@ -215,7 +215,7 @@ fn read() {
             ("read", json!({"path": "app"})),
             ("read", json!({"path": "logo.png"})),
             ("read", json!({"path": "app/query.py"})),
-            ("read", json!({"path": "/work/app/views.py"})),
+            ("read", json!({"path": "/srv/app/views.py"})),
         ],
         expect![[r#"
             > read {"path":"app/models/base.py","start_line":2,"end_line":4} [3]
@@ -239,8 +239,8 @@ fn read() {
             error: logo.png: a binary file of 13 bytes
             > read {"path":"app/query.py"} [!0]
             error: app/query.py: no such file or folder; did you mean app/models/query.py?
-            > read {"path":"/work/app/views.py"} [!0]
-            error: /work/app/views.py: absolute paths are refused; give a path relative to the repository root; did you mean app/views.py?
+            > read {"path":"/srv/app/views.py"} [!0]
+            error: /srv/app/views.py: absolute paths are refused; give a path relative to the repository root; did you mean app/views.py?
         "#]],
     );
 }
