@@ -226,16 +226,16 @@ fn swapping<T>(root: &Path, act: impl FnOnce() -> T) -> T {
 fn a_folder_swapped_for_a_link_while_it_is_read_leaks_nothing() {
     let base = Fixture::new(
         "
-        //- /root/dir/sub/file.rs
+        //- /inside/dir/sub/file.rs
         public
-        //- /root/other.rs
+        //- /inside/other.rs
         //- /outside/sub/file.rs
         the secret that lies outside
         //- /outside/sub/secret_name.rs
         ",
     );
-    base.link("root/link", "../outside");
-    let root = base.path().join("root");
+    base.link("inside/link", "../outside");
+    let root = base.path().join("inside");
     let tree = DiskTree::open(&root).unwrap();
     let name = path("dir/sub/file.rs");
     let (mut own, mut refused, mut naive) = (0, 0, 0);
