@@ -58,8 +58,9 @@ impl Watch {
 
     /// The same watch with at most `time` from now left.
     pub fn within(&self, time: Duration) -> Self {
-        let near = Instant::now() + time;
-        Self { deadline: Some(self.deadline.map_or(near, |d| d.min(near))), ..self.clone() }
+        // A time beyond what the clock can hold is no deadline.
+        let near = Instant::now().checked_add(time);
+        Self { deadline: self.deadline.into_iter().chain(near).min(), ..self.clone() }
     }
 
     pub fn cancel(&self) {
@@ -119,6 +120,7 @@ mod tests {
         assert!(
             parent.within(Duration::from_secs(3600)).left().unwrap() <= Duration::from_secs(60)
         );
+        assert_eq!(Watch::idle().within(Duration::MAX).deadline(), None);
         child.cancel();
         assert_eq!(parent.check(), Err(Stop::Cancelled));
     }
