@@ -20,7 +20,7 @@ fn hard_files() -> Fixture {
     fixture.write("0", "needle c\n");
     for i in 1..40 {
         fixture
-            .write(i.to_string(), (0..200_000).map(&mut line).collect::<String>() + "\nneedle\n");
+            .write(i.to_string(), (0..2_000_000).map(&mut line).collect::<String>() + "\nneedle\n");
     }
     fixture
 }
