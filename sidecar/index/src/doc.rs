@@ -48,7 +48,7 @@ impl Bag {
         }
     }
 
-    fn of(text: &[u8], scratch: &mut Scratch) -> Self {
+    pub fn of(text: &[u8], scratch: &mut Scratch) -> Self {
         each_term(text, |term| *scratch.counts.entry(term).or_insert(0) += 1);
         Self::from_counts(&mut scratch.counts)
     }

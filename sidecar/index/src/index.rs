@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::doc::{Bag, Doc, Scratch, Skip};
+use crate::git::GitSignals;
 use crate::lang::{Content, Language};
 use crate::modules::Modules;
 use crate::postings::Postings;
@@ -49,10 +50,20 @@ pub struct File<'a> {
 
 /// All files of a repository at one moment. Immutable; a refresh makes a new one that shares
 /// what did not change.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Index {
     /// Sorted by path.
-    docs: Vec<Arc<Doc>>,
+    docs: Arc<[Arc<Doc>]>,
+    fields: Arc<Fields>,
+    /// False for the empty index of a walk that never ended.
+    walked: bool,
+    warnings: Vec<String>,
+    git: Arc<GitSignals>,
+}
+
+/// What is looked up by term or name.
+#[derive(Debug, Default)]
+struct Fields {
     content: Postings,
     symbol_terms: Postings,
     names: Postings,
@@ -61,9 +72,7 @@ pub struct Index {
     /// Bytes of code by language.
     languages: FxHashMap<Language, u64>,
     modules: Modules,
-    /// False for the empty index of a walk that never ended.
-    walked: bool,
-    warnings: Vec<String>,
+    /// Bytes of all this and the documents.
     memory: usize,
 }
 
@@ -126,19 +135,25 @@ impl Index {
             + dirs.memory()
             + defined.memory()
             + modules.memory();
+        let fields =
+            Fields { content, symbol_terms, names, dirs, defined, languages, modules, memory };
         Self {
-            docs,
-            content,
-            symbol_terms,
-            names,
-            dirs,
-            defined,
-            languages,
-            modules,
+            docs: docs.into(),
+            fields: Arc::new(fields),
             walked: true,
             warnings,
-            memory,
+            git: Arc::default(),
         }
+    }
+
+    /// The same files with what their history tells.
+    pub(crate) fn with_git(&self, git: Arc<GitSignals>) -> Self {
+        Self { git, ..self.clone() }
+    }
+
+    /// What the newest commits tell of the files.
+    pub fn git(&self) -> &Arc<GitSignals> {
+        &self.git
     }
 
     /// The document of the same path and stamp.
@@ -175,10 +190,10 @@ impl Index {
 
     fn postings(&self, field: Field) -> &Postings {
         match field {
-            Field::Content => &self.content,
-            Field::Symbols => &self.symbol_terms,
-            Field::Name => &self.names,
-            Field::Dirs => &self.dirs,
+            Field::Content => &self.fields.content,
+            Field::Symbols => &self.fields.symbol_terms,
+            Field::Name => &self.fields.names,
+            Field::Dirs => &self.fields.dirs,
         }
     }
 
@@ -199,26 +214,26 @@ impl Index {
 
     /// The files that define the name with this [`exact_name`](crate::exact_name), ascending.
     pub fn defining(&self, name: u64) -> &[DocId] {
-        self.defined.of(name).0
+        self.fields.defined.of(name).0
     }
 
     /// Share of the indexed code that is written in `language`, by bytes.
     pub fn language_share(&self, language: Language) -> f32 {
-        let all: u64 = self.languages.values().sum();
-        let of = self.languages.get(&language).copied().unwrap_or(0);
+        let all: u64 = self.fields.languages.values().sum();
+        let of = self.fields.languages.get(&language).copied().unwrap_or(0);
         of as f32 / all.max(1) as f32
     }
 
     /// Which files a module name or the end of a path means.
     pub fn modules(&self) -> &Modules {
-        &self.modules
+        &self.fields.modules
     }
 
     /// The files that `id` imports, ascending; what cannot be told is left out.
     pub fn imports(&self, id: DocId) -> Vec<DocId> {
         let imports = self.docs[id as usize].imports.iter();
         let mut ids: Vec<DocId> = imports
-            .flat_map(|import| self.modules.imported(import))
+            .flat_map(|import| self.fields.modules.imported(import))
             .filter(|to| *to != id)
             .collect();
         ids.sort_unstable();
@@ -232,7 +247,7 @@ impl Index {
             state: if self.walked && unread == 0 { IndexState::Ready } else { IndexState::Partial },
             files: self.docs.len() - unread,
             total: self.docs.len(),
-            git_signals: false,
+            git_signals: self.git.is_complete(),
         }
     }
 
@@ -252,7 +267,7 @@ impl Index {
 
     /// Bytes it occupies, closely.
     pub fn memory(&self) -> usize {
-        self.memory
+        self.fields.memory + self.git.memory()
     }
 }
 

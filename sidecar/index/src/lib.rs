@@ -4,8 +4,10 @@
 //! Knows nothing about tasks, weights or models: what a term is worth is the ranker's business.
 
 mod doc;
+mod git;
 mod imports;
 mod index;
+mod kept;
 mod lang;
 mod modules;
 mod postings;
@@ -18,6 +20,7 @@ mod symbols;
 mod token;
 
 pub use doc::{CODE_LIMIT, Skip, TEXT_LIMIT};
+pub use git::GitSignals;
 pub use imports::Import;
 pub use index::{DocId, Field, File, Index};
 pub use lang::{Content, Language};

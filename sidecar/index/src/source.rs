@@ -74,6 +74,16 @@ impl Source {
         Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 
+    /// All of it.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The line (1-based) in which the byte at `offset` stands.
+    pub fn line_at(&self, offset: usize) -> u32 {
+        self.starts.partition_point(|start| *start as usize <= offset).max(1) as u32
+    }
+
     /// Looks for the `wanted` terms.
     pub fn hits(&self, wanted: &FxHashMap<Term, u32>) -> Hits {
         let mut found = Hits { terms: vec![0], hits: Vec::new() };

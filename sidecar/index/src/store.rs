@@ -1,14 +1,18 @@
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use codegrep_tree::{Stop, Tree, TreeError, Watch};
 use rayon::ThreadPool;
 
+use crate::git::Commits;
 use crate::index::Index;
 
 /// How often a waiting request looks at its own watch.
 const GLANCE: Duration = Duration::from_millis(20);
+/// A history that takes longer is read by several requests, each going on where the last stopped.
+const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Indexes of several repositories under one memory cap, shared by all requests.
 pub struct Store {
@@ -16,6 +20,9 @@ pub struct Store {
     pool: OnceLock<Result<ThreadPool, String>>,
     /// Bytes of indexes to keep.
     cap: usize,
+    commits: Commits,
+    /// The longest that a request waits for a history to be read.
+    patience: Option<Duration>,
     slots: Mutex<Slots>,
     changed: Condvar,
 }
@@ -41,7 +48,24 @@ impl Store {
     /// A store that keeps at most about `cap` bytes of indexes (one is kept whatever its size)
     /// and works on its own few threads.
     pub fn new(cap: usize) -> Self {
-        Self { pool: OnceLock::new(), cap, slots: Mutex::default(), changed: Condvar::new() }
+        Self {
+            pool: OnceLock::new(),
+            cap,
+            commits: Commits::default(),
+            patience: Some(PATIENCE),
+            slots: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Also keeps what was read of histories in `folder`, for later processes.
+    pub fn kept_in(self, folder: PathBuf) -> Self {
+        Self { commits: Commits::kept_in(folder), ..self }
+    }
+
+    /// Waits until a history is read whole, however long it takes: for measuring and fitting.
+    pub fn patient(self) -> Self {
+        Self { patience: None, ..self }
     }
 
     /// The index of `tree` as it is now, built or refreshed as needed.
@@ -55,10 +79,31 @@ impl Store {
             Entered::OutOfTime(index) => return Ok(index.unwrap_or_default()),
         };
         let mut leave = Leave { store: self, root: tree.name(), index: old.clone() };
-        let index = self.pool()?.install(|| Index::refreshed(old.as_ref(), tree, watch))?;
+        let index = self.pool()?.install(|| {
+            let index = Index::refreshed(old.as_ref(), tree, watch)?;
+            self.with_git(tree, index, watch)
+        })?;
         leave.index = Some(index.clone());
         drop(leave);
         Ok(index)
+    }
+
+    fn with_git(
+        &self,
+        tree: &dyn Tree,
+        index: Arc<Index>,
+        watch: &Watch,
+    ) -> Result<Arc<Index>, TreeError> {
+        if watch.check().is_err() {
+            return Ok(index);
+        }
+        let Some(history) = tree.history() else { return Ok(index) };
+        let nearer = self.patience.map_or(watch.clone(), |patience| watch.within(patience));
+        let git = self.commits.signals(tree.name(), &index, &history, &nearer)?;
+        if Arc::ptr_eq(&git, index.git()) {
+            return Ok(index);
+        }
+        Ok(Arc::new(index.with_git(git)))
     }
 
     /// The threads that indexing runs on, for other work on the same files.

@@ -168,3 +168,66 @@ fn what_is_not_text_is_known_by_path_only() {
     let (ids, _) = index.holding(Field::Name, whole_term(b"big"));
     assert_eq!(ids.len(), 1);
 }
+
+/// Each commit's changed files, newest first.
+fn changes(index: &Index) -> Vec<Vec<String>> {
+    let name = |id: &u32| index.file(*id).path.to_string();
+    index.git().changes().iter().map(|ids| ids.iter().map(name).collect()).collect()
+}
+
+#[test]
+fn commits_are_known_by_their_files_and_words_and_a_new_one_is_seen() {
+    let fixture = three();
+    fixture.commit("begin with three");
+    let store = Store::default();
+    let index = store.index(&DiskTree::open(fixture.path()).unwrap(), &Watch::idle()).unwrap();
+    assert!(index.status().git_signals);
+    assert_eq!(changes(&index), [["a.py", "b.py", "c.py"]]);
+    let again = store.index(&DiskTree::open(fixture.path()).unwrap(), &Watch::idle()).unwrap();
+    assert!(Arc::ptr_eq(&index, &again), "nothing was committed");
+    fixture.write("b.py", "def gamma(): pass\n");
+    fixture.remove("c.py");
+    fixture.commit("rename beta to gamma");
+    let index = store.index(&DiskTree::open(fixture.path()).unwrap(), &Watch::idle()).unwrap();
+    assert_eq!(changes(&index), [&["b.py"][..], &["a.py", "b.py"]]);
+    assert_eq!(index.git().saying(whole_term(b"gamma")), (&[0][..], &[1][..]));
+}
+
+#[test]
+fn what_a_history_told_is_kept_for_the_next_process() {
+    let fixture = three();
+    fixture.commit("begin");
+    let cache = tempfile::tempdir().unwrap();
+    let folder = cache.path().join("history");
+    let tree = DiskTree::open(fixture.path()).unwrap();
+    let read = || {
+        let store = Store::default().kept_in(folder.clone());
+        changes(&store.index(&tree, &Watch::idle()).unwrap())
+    };
+    assert_eq!(read(), [["a.py", "b.py", "c.py"]]);
+    let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap();
+    // What the file says is believed, so that nothing is compared twice …
+    std::fs::write(&file, text.replace(r#""b.py","#, "")).unwrap();
+    assert_eq!(read(), [["a.py", "c.py"]]);
+    // … and a damaged one is as good as none.
+    for damage in [&text[..text.len() / 2], "", "{\"id\":3}\n\0\n", "nonsense"] {
+        std::fs::write(&file, damage).unwrap();
+        assert_eq!(read(), [["a.py", "b.py", "c.py"]], "{damage}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert_eq!(read(), [["a.py", "b.py", "c.py"]]);
+}
+
+#[test]
+fn a_sweeping_commit_tells_nothing() {
+    let fixture = Fixture::new("//- /a.py\n");
+    for n in 0..50 {
+        fixture.write(format!("f{n}.py"), "x\n");
+    }
+    fixture.commit("everything");
+    let index =
+        Store::default().index(&DiskTree::open(fixture.path()).unwrap(), &Watch::idle()).unwrap();
+    assert_eq!(changes(&index), [[""; 0]]);
+}

@@ -141,7 +141,7 @@ fn ranked(
     pool.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     pool.truncate(POOL);
     let threads = ranker.store.pool().map_err(RankError::Tree)?;
-    let mut files = threads.install(|| rerank(pool, terms, index, tree, watch));
+    let mut files = threads.install(|| rerank(pool, query, terms, index, tree, watch));
     files.sort_by(|a, b| {
         let score = |file: &Read| weights.second.score(&file.features);
         score(b).total_cmp(&score(a)).then(a.id.cmp(&b.id))

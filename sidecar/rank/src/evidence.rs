@@ -34,6 +34,11 @@ pub(crate) fn evidence(
             ranges.push((line.saturating_sub(AROUND).max(1), (line + AROUND).min(source.lines())));
         }
     }
+    if let Some(line) = file.phrase
+        && shown.add(line, EvidenceKind::String)
+    {
+        ranges.push((line.saturating_sub(AROUND).max(1), (line + AROUND).min(source.lines())));
+    }
     for (line, end) in defined_lines(file, query, index, source) {
         if shown.add(line, EvidenceKind::Definition) {
             ranges.push((line, end));

@@ -75,6 +75,19 @@ features! {
     siblings,
     /// Standing of the best test named after it.
     tested_by,
+    /// How often the newest commits changed it, later ones counting more.
+    churn,
+    /// How lately it was changed, against the other commits.
+    recent,
+    /// Changed by commits whose message is like the text.
+    past_all,
+    past_title,
+    /// The best single one of those.
+    past_best,
+    /// Changed together with other candidates, weighed by their standing.
+    cochange,
+    /// Holds sentences that the text quotes, such as error messages.
+    phrases,
     /// Natural logarithm of 1 + terms, over 10.
     length,
     depth,

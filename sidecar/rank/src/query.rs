@@ -5,6 +5,7 @@ use regex::Regex;
 use rustc_hash::FxHashMap;
 
 use crate::mention::{Mention, mentions};
+use crate::phrases::phrases;
 use crate::trace::{Frame, frames};
 
 /// Bytes of a text that are looked at: its head, where a report says what it wants, and its
@@ -53,6 +54,8 @@ pub(crate) struct Query {
     pub mentions: Vec<Mention>,
     /// Innermost first.
     pub frames: Vec<Frame>,
+    /// Runs of [`phrases::WORDS`](crate::phrases::WORDS) words that a program may hold verbatim.
+    pub phrases: Vec<String>,
     /// Words of the title, as written.
     pub title: Vec<String>,
     /// The text asks for work on tests.
@@ -149,6 +152,7 @@ impl Query {
             dotted,
             mentions: mentions(&text),
             frames: frames(&text),
+            phrases: phrases(&text),
             title: title_words,
             about_tests: TESTS.is_match(title),
             left_out,

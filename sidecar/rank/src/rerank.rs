@@ -4,7 +4,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::features::Features;
+use crate::history::changed_together;
 use crate::passages::passages;
+use crate::phrases::quoted;
+use crate::query::Query;
 use crate::signals::normalise;
 use crate::terms::{Weighted, places};
 
@@ -17,6 +20,8 @@ pub(crate) struct Read {
     pub standing: f64,
     /// `None` when it could not be read (any more), or the deadline came first.
     pub source: Option<Source>,
+    /// The line of the rarest quoted phrase it holds, 1-based.
+    pub phrase: Option<u32>,
     /// Its best window, 1-based lines, when any term matches.
     pub window: Option<(u32, u32)>,
 }
@@ -27,6 +32,7 @@ pub(crate) struct Read {
 /// what the index knows of them.
 pub(crate) fn rerank(
     pool: Vec<(DocId, Features, f64)>,
+    query: &Query,
     terms: &[Weighted],
     index: &Index,
     tree: &dyn Tree,
@@ -37,7 +43,8 @@ pub(crate) fn rerank(
         .into_par_iter()
         .with_max_len(1)
         .map(|(id, features, standing)| {
-            let mut file = Read { id, features, standing, source: None, window: None };
+            let mut file =
+                Read { id, features, standing, source: None, phrase: None, window: None };
             if watch.check().is_ok() && index.file(id).skip != Some(Skip::Binary) {
                 file.source = Source::read(tree, index.file(id).path).ok();
             }
@@ -51,12 +58,15 @@ pub(crate) fn rerank(
             file
         })
         .collect();
+    quoted(&mut files, &query.phrases);
     neighbours(&mut files, index);
     let mut all: Vec<Features> = files.iter().map(|file| file.features).collect();
     // Best and second window share a scale.
     let best = all.iter().map(|f| f.chunk_all).fold(1e-6, f32::max);
     all.iter_mut().for_each(|f| f.chunk_second /= best);
-    let features: [fn(&mut Features) -> &mut f32; 8] = [
+    let features: [fn(&mut Features) -> &mut f32; 10] = [
+        |f| &mut f.phrases,
+        |f| &mut f.cochange,
         |f| &mut f.chunk_all,
         |f| &mut f.chunk_title,
         |f| &mut f.chunk_code,
@@ -91,6 +101,7 @@ fn neighbours(files: &mut [Read], index: &Index) {
             }
         }
     }
+    changed_together(files, &standing, &place, index);
     let folder = |file: &Read| {
         let path = index.file(file.id).path.as_str();
         path.rsplit_once('/').map_or("", |(folder, _)| folder)

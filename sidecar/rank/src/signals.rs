@@ -3,6 +3,7 @@ use codegrep_tree::{RepoPath, Watch};
 use rustc_hash::FxHashMap;
 
 use crate::features::Features;
+use crate::history;
 use crate::query::{Part, Query};
 use crate::terms::{self, Weighted};
 
@@ -28,6 +29,7 @@ pub(crate) fn signals(
     modules(&mut all, query, index);
     traced(&mut all, query, index);
     tested(&mut all, index);
+    history::signals(&mut all, terms, index);
     all
 }
 

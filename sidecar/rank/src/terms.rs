@@ -28,8 +28,7 @@ pub(crate) fn weighted(query: &Query, index: &Index) -> Vec<Weighted> {
         if df == 0.0 {
             continue;
         }
-        // The variant that is never negative, as in Lucene.
-        let idf = (1.0 + (files - df + 0.5).max(0.5) / (df + 0.5)).ln();
+        let idf = idf(files, df);
         // A word said five times is not five times as important.
         let saturated = |count: f32| 2.0 * count / (count + 1.0);
         let parts = word.counts.map(|count| saturated(count) * idf);
@@ -44,6 +43,12 @@ pub(crate) fn weighted(query: &Query, index: &Index) -> Vec<Weighted> {
         all = order.into_iter().map(|at| all[at]).collect();
     }
     all
+}
+
+/// Inverse document frequency of a term that `df` of `all` documents hold; the variant that is
+/// never negative, as in Lucene.
+pub(crate) fn idf(all: f32, df: f32) -> f32 {
+    (1.0 + (all - df + 0.5).max(0.5) / (df + 0.5)).ln()
 }
 
 /// Where each term stands in `terms`, for a look into files.

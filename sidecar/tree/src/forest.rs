@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Blob, BlobId, Folder, Item, ItemKind, Kind, Listing, RepoPath, Scope, Tree, TreeError, Watch,
+    Blob, BlobId, Folder, History, Item, ItemKind, Kind, Listing, RepoPath, Scope, Tree, TreeError,
+    Watch,
 };
 
 /// Several trees side by side, each in a folder that bears its root's name: the workspace of a
@@ -117,6 +118,16 @@ impl Tree for ForestTree {
             return Err(TreeError::IsDir { path: path.to_string() });
         }
         self.ask(path, |tree, inner| tree.blob_id(inner))
+    }
+
+    fn history(&self) -> Option<History> {
+        let mut all = History::default();
+        for (prefix, tree) in &self.trees {
+            if let Some(history) = tree.history() {
+                all.add(prefix, history);
+            }
+        }
+        Some(all)
     }
 
     /// Each tree's own walk: a root is searched whatever its name, and no tree's rules reach into

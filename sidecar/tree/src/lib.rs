@@ -26,7 +26,7 @@ pub use disk::DiskTree;
 pub use error::TreeError;
 pub use folder::{Folder, Item, ItemKind, OuterRules};
 pub use forest::ForestTree;
-pub use git::GitTree;
+pub use git::{Commit, GitTree, History};
 pub use overlay::OverlayTree;
 pub use path::{PathError, RepoPath};
 pub use text::{decode, is_binary};
@@ -120,6 +120,10 @@ pub trait Tree: Send + Sync {
             return Err(TreeError::TooLarge { path: path.to_string(), size: blob.size });
         }
         Ok(BlobId::of(&blob.bytes))
+    }
+    /// The commits that led to these files; `None` where there are none.
+    fn history(&self) -> Option<History> {
+        None
     }
     /// The regular files in `scope`, sorted by path. Symbolic links are not followed and not
     /// listed, except that `scope.under` itself may lead through links: its files are then listed

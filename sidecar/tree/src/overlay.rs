@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use crate::hash::stamp;
 use crate::resolve::{Missing, resolve};
-use crate::{Blob, BlobId, Folder, Item, ItemKind, Kind, RepoPath, Tree, TreeError, Watch};
+use crate::{
+    Blob, BlobId, Folder, History, Item, ItemKind, Kind, RepoPath, Tree, TreeError, Watch,
+};
 
 /// A tree under an editor's unsaved buffers: their text wins over what the tree holds.
 ///
@@ -147,5 +149,9 @@ impl Tree for OverlayTree {
             Over::Folder => Err(TreeError::IsDir { path: path.to_string() }),
             Over::Nothing => self.base.blob_id(path),
         }
+    }
+
+    fn history(&self) -> Option<History> {
+        self.base.history()
     }
 }

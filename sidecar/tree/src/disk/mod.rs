@@ -2,13 +2,13 @@ mod beneath;
 mod outer;
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cap_std::fs::{FileType, Metadata};
 
 use self::beneath::{Beneath, failure};
 use crate::hash::stamp;
-use crate::{Blob, Folder, ItemKind, Kind, OuterRules, RepoPath, Tree, TreeError, Watch};
+use crate::{Blob, Folder, History, ItemKind, Kind, OuterRules, RepoPath, Tree, TreeError, Watch};
 
 /// A folder on disk.
 ///
@@ -17,6 +17,7 @@ use crate::{Blob, Folder, ItemKind, Kind, OuterRules, RepoPath, Tree, TreeError,
 #[derive(Debug)]
 pub struct DiskTree {
     name: String,
+    path: PathBuf,
     root: Beneath,
     outer_rules: Vec<OuterRules>,
 }
@@ -26,8 +27,8 @@ impl DiskTree {
     ///
     /// [`TreeError::Root`] when it is missing, no folder or not readable.
     pub fn open(root: &Path) -> Result<Self, TreeError> {
-        let name = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
-        let name = name.display().to_string();
+        let path = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let name = path.display().to_string();
         let beneath = Beneath::open(root).map_err(|error| {
             let (what, hint) = match error.kind() {
                 io::ErrorKind::NotFound => ("no such folder", "check the path for a typing error"),
@@ -42,7 +43,7 @@ impl DiskTree {
             };
             TreeError::Root { message: format!("{name}: {what}"), hint: hint.to_owned() }
         })?;
-        Ok(Self { name, root: beneath, outer_rules: outer::outer_rules(root) })
+        Ok(Self { name, path, root: beneath, outer_rules: outer::outer_rules(root) })
     }
 }
 
@@ -123,6 +124,10 @@ impl Tree for DiskTree {
         // The end was seen unless the limit came first; the file may have changed since the stat.
         let size = if read < limit { read } else { metadata.len().max(read) };
         Ok(Blob { bytes, size })
+    }
+
+    fn history(&self) -> Option<History> {
+        History::of_folder(&self.path)
     }
 }
 

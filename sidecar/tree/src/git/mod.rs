@@ -1,12 +1,14 @@
+mod history;
 mod loose;
 mod objects;
 mod refs;
 mod store;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
+pub use self::history::{Commit, History};
 use self::objects::{NodeKind, Objects};
 use self::refs::GitDirs;
 use crate::hash::stamp;
@@ -22,6 +24,8 @@ const LINK_LIMIT: u64 = 4095;
 /// fresh checkout.
 pub struct GitTree {
     name: String,
+    /// Where its objects lie.
+    folder: PathBuf,
     objects: Objects,
     commit: Oid,
     root: Oid,
@@ -50,10 +54,12 @@ impl GitTree {
                 "`git log --all` lists the commits; a shallow clone may not have it",
             ),
         };
-        let objects = Objects::open(&dirs.common.join("objects")).map_err(damaged)?;
+        let folder = dirs.common.join("objects");
+        let objects = Objects::open(&folder).map_err(damaged)?;
         let found = dirs.resolve(rev)?.ok_or_else(unknown)?;
         let (commit, root) = objects.commit(&found).map_err(damaged)?.ok_or_else(unknown)?;
-        Ok(Self { name: format!("{shown}@{:.10}", commit.to_string()), objects, commit, root })
+        let name = format!("{shown}@{:.10}", commit.to_string());
+        Ok(Self { name, folder, objects, commit, root })
     }
 
     /// The commit's full id.
@@ -141,6 +147,11 @@ impl Tree for GitTree {
 
     fn blob_id(&self, path: &RepoPath) -> Result<BlobId, TreeError> {
         Ok(BlobId(self.blob(path)?.to_string()))
+    }
+
+    fn history(&self) -> Option<History> {
+        let objects = Objects::open(&self.folder).ok()?;
+        Some(History::at(objects, self.commit, RepoPath::root()))
     }
 }
 

@@ -104,6 +104,15 @@ impl Objects {
         }
     }
 
+    /// The bytes of a commit or tree, which are not kept.
+    pub(super) fn raw(&self, id: Oid, kind: ObjectType) -> Result<Vec<u8>, String> {
+        let raw = self.whole(id)?;
+        if raw.kind != kind {
+            return Err(format!("git object {id} is no {kind}"));
+        }
+        Ok(raw.bytes)
+    }
+
     /// A tree, commit or tag.
     fn whole(&self, id: Oid) -> Result<Raw, String> {
         let size = self.store.size(id)?;
@@ -116,7 +125,7 @@ impl Objects {
 
 /// The entries of a tree object, each `<octal mode> <name>\0<20 bytes of id>`; `None` when it is
 /// none.
-fn nodes(mut bytes: &[u8]) -> Option<Vec<Node>> {
+pub(super) fn nodes(mut bytes: &[u8]) -> Option<Vec<Node>> {
     let mut nodes = Vec::new();
     while !bytes.is_empty() {
         let end = bytes.iter().position(|&byte| byte == 0)?;

@@ -12,7 +12,7 @@ use crate::disk::pipe;
 use crate::{listed, path, portrait, soon};
 
 /// Git itself, without this machine's settings.
-fn git(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args([
             "-c",

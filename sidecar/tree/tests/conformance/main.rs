@@ -7,6 +7,7 @@ mod alike;
 mod attack;
 mod disk;
 mod git;
+mod history;
 mod overlay;
 mod path;
 
