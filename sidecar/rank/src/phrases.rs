@@ -16,7 +16,7 @@ const MOST: usize = 120;
 /// What is quoted, and what programs print when they fail.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r#"(?m)"([^"\n]{8,200})"|`([^`\n]{8,200})`|'([^'\n]{8,200})'|“([^”\n]{8,200})”|^.{0,80}?\b(?:[A-Z]\w*(?:Error|Exception|Warning|Failure)|(?i:error|fatal|panic|warning|exception|panicked at))\b\]?:? ([^\n]{8,200})$"#,
+        r#"(?m)"([^"\n]{8,200})"|`([^`\n]{8,200})`|'([^'\n]{8,200})'|“([^”\n]{8,200})”|^.{0,80}?\b(?:[A-Z]\w*(?:Error|Exception|Warning|Failure)|(?i:error|fatal|panic|warning|exception|panicked at))\b(?:\[\w+\])?\]?:? ([^\n]{8,200})$"#,
     )
 });
 static WORD: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z][A-Za-z'_-]*"));

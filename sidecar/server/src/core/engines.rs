@@ -1,7 +1,8 @@
 use std::time::Instant;
 
 use codegrep_agent::tools::Pool;
-use codegrep_rank::Ranker;
+use codegrep_index::Store;
+use codegrep_rank::{Ranker, Weights};
 
 use super::models::Models;
 use crate::config::Settings;
@@ -20,7 +21,10 @@ impl Engines {
     pub fn new(settings: Settings) -> Self {
         Self {
             models: Models::default(),
-            ranker: Ranker::default(),
+            ranker: Ranker::new(
+                Store::default().kept_in(settings.places.cache.join("history")),
+                Weights::built_in(),
+            ),
             pool: Pool::default(),
             started: Instant::now(),
             settings,

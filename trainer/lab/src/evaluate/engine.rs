@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use codegrep_agent::tools::Pool;
 use codegrep_agent::{Context, Engines, Episode, Model, Request, Rules, StopReason, answer};
-use codegrep_rank::{Candidate, Ranker, gate};
+use codegrep_index::Store;
+use codegrep_rank::{Candidate, Ranker, Weights, gate};
 use codegrep_tree::{Tree, Watch};
 
 use super::record::{Prediction, Scored};
@@ -123,7 +124,9 @@ struct Sidecar {
 impl Sidecar {
     fn new(model: Option<Arc<dyn Model>>, context: Context) -> Self {
         let rules = Rules { context, ..Rules::default() };
-        Self { ranker: Ranker::default(), pool: Pool::default(), rules, model }
+        // Measured with the whole history, as a process that runs for a while has it.
+        let ranker = Ranker::new(Store::default().patient(), Weights::built_in());
+        Self { ranker, pool: Pool::default(), rules, model }
     }
 }
 
