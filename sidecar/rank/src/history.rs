@@ -31,6 +31,7 @@ pub(crate) fn signals(all: &mut [Features], terms: &[Weighted], index: &Index) {
     }
     all.iter_mut().for_each(|file| file.churn = file.churn.ln_1p());
     normalise(all, |f| &mut f.churn);
+    said(all, git, terms);
     let scores = alike(git, terms);
     for (part, feature) in [
         (Part::All, (|f| &mut f.past_all) as fn(&mut Features) -> &mut f32),
@@ -49,6 +50,49 @@ pub(crate) fn signals(all: &mut [Features], terms: &[Weighted], index: &Index) {
         }
         normalise(all, feature);
     }
+}
+
+/// BM25 of every file in all that was said of its changes: what a commit says counts less for
+/// each of many files.
+fn said(all: &mut [Features], git: &GitSignals, terms: &[Weighted]) {
+    let share = |ids: &[DocId]| 1.0 / (ids.len().max(1) as f32).sqrt();
+    let mut lengths = vec![0.0f32; all.len()];
+    for (commit, ids) in (0..).zip(git.changes()) {
+        for id in ids {
+            lengths[*id as usize] += share(ids) * git.message_length(commit) as f32;
+        }
+    }
+    let told = lengths.iter().filter(|length| **length > 0.0).count();
+    let mean = (lengths.iter().sum::<f32>() / told.max(1) as f32).max(1.0);
+    // Weighted occurrences of one term; zero between terms.
+    let mut occurrences = vec![0.0f32; all.len()];
+    let mut touched: Vec<DocId> = Vec::new();
+    for term in terms {
+        let (commits, counts) = git.saying(term.term);
+        for (commit, count) in commits.iter().zip(counts) {
+            let ids = &git.changes()[*commit as usize];
+            for id in ids {
+                let place = &mut occurrences[*id as usize];
+                if *place == 0.0 {
+                    touched.push(*id);
+                }
+                *place += share(ids) * f32::from(*count);
+            }
+        }
+        let rare = idf(told as f32, touched.len() as f32);
+        for id in touched.drain(..) {
+            let count = std::mem::take(&mut occurrences[id as usize]);
+            let norm = K1 * (0.25 + 0.75 * lengths[id as usize] / mean);
+            let tf = rare * count * (K1 + 1.0) / (count + norm);
+            let file = &mut all[id as usize];
+            file.said_all += term.parts[Part::All as usize] * tf;
+            file.said_title += term.parts[Part::Title as usize] * tf;
+            file.said_prose += term.parts[Part::Prose as usize] * tf;
+        }
+    }
+    normalise(all, |f| &mut f.said_all);
+    normalise(all, |f| &mut f.said_title);
+    normalise(all, |f| &mut f.said_prose);
 }
 
 /// BM25 of each commit's message, by part of the text.

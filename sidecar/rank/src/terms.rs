@@ -17,14 +17,18 @@ pub(crate) struct Weighted {
     pub parts: [f32; PARTS],
 }
 
-/// The text's terms that this repository's contents or paths hold, the heaviest
+/// The text's terms that this repository's contents, paths or log hold, the heaviest
 /// [`MOST`] of them, in order of appearance.
 pub(crate) fn weighted(query: &Query, index: &Index) -> Vec<Weighted> {
     let files = index.len() as f32;
     let mut all: Vec<Weighted> = Vec::new();
     for word in &query.words {
         let held = |field| index.holding(field, word.term).0.len();
-        let df = held(Field::Content).max(held(Field::Name)).max(held(Field::Dirs)) as f32;
+        let mut df = held(Field::Content).max(held(Field::Name)).max(held(Field::Dirs)) as f32;
+        // Users' words may stand in the log alone.
+        if df == 0.0 {
+            df = index.git().saying(word.term).0.len() as f32;
+        }
         if df == 0.0 {
             continue;
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use codegrep_index::IndexState;
-use codegrep_rank::{EvidenceKind, RankError, Ranked, Ranker, candidates};
+use codegrep_rank::{EvidenceKind, Features, RankError, Ranked, Ranker, candidates, explain};
 use codegrep_tree::fixture::Fixture;
 use codegrep_tree::{DiskTree, Stop, Tree, Watch};
 
@@ -139,4 +139,54 @@ fn a_spent_budget_gives_what_there_is_and_cancelling_an_error() {
     let ranked = candidates("add_item", &tree, &ranker, &Watch::idle()).unwrap();
     assert_eq!(ranked.index.state, IndexState::Ready);
     assert_eq!(first(&ranked).0, "shop/cart.py");
+}
+
+/// The features of one file.
+fn features(fixture: &Fixture, text: &str, path: &str) -> Features {
+    let tree = DiskTree::open(fixture.path()).unwrap();
+    let all = explain(text, &tree, &Ranker::default(), &Watch::idle()).unwrap();
+    all.into_iter().find(|(it, _)| it.as_str() == path).unwrap().1
+}
+
+#[test]
+fn what_earlier_commits_said_leads_to_the_files_they_changed() {
+    let fixture = Fixture::new(
+        "//- /a.py\nvalue = 1\n//- /b.py\nvalue = 2\n//- /c.py\nvalue = 3\n//- /d.py\nvalue = 4\n",
+    );
+    fixture.commit("begin");
+    fixture.write("a.py", "value = 5\n");
+    fixture.write("b.py", "value = 6\n");
+    fixture.commit("Keep leap seconds when a calendar is printed");
+    fixture.write("d.py", "value = 7\n");
+    fixture.commit("Sort imports");
+    let told = |path| {
+        let f = features(&fixture, "leap seconds lost in the calendar, see b.py", path);
+        [f.past_all, f.said_all, f.recent, f.cochange].map(|x| (x * 100.0).round() / 100.0)
+    };
+    // The newest commit counts whole, an earlier one a little less; `a` changed with `b`, which
+    // the text names, both times.
+    let [a, b, c, d] = ["a.py", "b.py", "c.py", "d.py"].map(told);
+    assert_eq!(a[..2], [1.0, 1.0]);
+    assert_eq!(a[..2], b[..2]);
+    assert_eq!((c[0], c[1]), (0.0, 0.0));
+    assert_eq!((d[0], d[1]), (0.0, 0.0));
+    assert_eq!([a[2], c[2], d[2]], [0.99, 0.99, 1.0]);
+    assert!(a[3] > c[3] && a[3] > d[3], "{a:?} {c:?} {d:?}");
+}
+
+#[test]
+fn a_quoted_error_message_leads_to_the_line_that_prints_it() {
+    let fixture = Fixture::new(
+        "//- /check.py\ndef f(x):\n    raise ValueError(\"cannot weigh empty basket of \" + x)\n\
+         //- /basket.py\nclass Basket: pass\n//- /weigh.py\ndef weigh(basket): return basket\n",
+    );
+    let text = "Crash\n\n```\nValueError: cannot weigh empty basket of pears\n```\n";
+    assert_eq!(features(&fixture, text, "check.py").phrases, 1.0);
+    assert_eq!(features(&fixture, text, "basket.py").phrases, 0.0);
+    let tree = DiskTree::open(fixture.path()).unwrap();
+    let ranked = candidates(text, &tree, &Ranker::default(), &Watch::idle()).unwrap();
+    let check = ranked.candidates.iter().find(|c| c.path.as_str() == "check.py").unwrap();
+    let said = check.evidence.iter().find(|e| e.kind == EvidenceKind::String).unwrap();
+    assert_eq!(said.line, 2);
+    assert_eq!(said.text, "raise ValueError(\"cannot weigh empty basket of \" + x)");
 }
