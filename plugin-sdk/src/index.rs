@@ -32,7 +32,7 @@ pub enum IndexState {
     Ready,
     /// Not all files are in it.
     Partial,
-    /// Files changed since, or it was never built.
+    /// Files changed since, or there was no time to look for changes, or it was never built.
     Stale,
     /// The root is not indexed: refused or unreadable.
     Refused,

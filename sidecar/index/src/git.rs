@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use codegrep_tree::{Commit, History, RepoPath, Stop, TreeError, Watch};
-use rayon::prelude::*;
+use rayon::ThreadPool;
 use rustc_hash::FxHashMap;
 
 use crate::doc::{Bag, Scratch};
@@ -11,6 +11,7 @@ use crate::index::{DocId, Index};
 use crate::kept::Kept;
 use crate::postings::Postings;
 use crate::token::Term;
+use crate::turns::in_turns;
 
 /// As many commits are looked at.
 const MOST_COMMITS: usize = 2000;
@@ -89,13 +90,14 @@ impl Commits {
 
     /// The signals of `index` as its tree's `history` is now; `index`'s own when they still hold.
     ///
-    /// Runs on the current rayon pool. On a deadline the newest commits are there, and what was
+    /// Works on `pool` in turns with others. On a deadline the newest commits are there, and what was
     /// compared is kept, so that the next call goes on. Cancelling gives an error.
     pub fn signals(
         &self,
         root: &str,
         index: &Index,
         history: &History,
+        pool: &ThreadPool,
         watch: &Watch,
     ) -> Result<Arc<GitSignals>, TreeError> {
         let tips = history.tips();
@@ -104,7 +106,8 @@ impl Commits {
         }
         let mut commits = match history.commits(MOST_COMMITS, watch) {
             Ok(commits) => commits,
-            Err(Stop::Deadline) => return Ok(Arc::default()),
+            // What was known before still is.
+            Err(Stop::Deadline) => return Ok(index.git().clone()),
             Err(Stop::Cancelled) => return Err(Stop::Cancelled.into()),
         };
         commits.sort_by_key(|commit| std::cmp::Reverse(commit.seconds));
@@ -114,16 +117,13 @@ impl Commits {
         {
             self.lock().extend(kept.load());
         }
-        let new: Vec<(String, Changed)> = commits
-            .par_iter()
-            .filter(|commit| !self.knows(&commit.id))
-            .filter_map(|commit| {
-                watch.check().ok()?;
-                // A damaged object is a commit that tells nothing.
-                let changed = history.changed(commit, MOST_FILES).ok().flatten();
-                Some((commit.id.clone(), changed.map(Arc::from)))
-            })
-            .collect();
+        let unknown: Vec<&Commit> =
+            commits.iter().filter(|commit| !self.knows(&commit.id)).collect();
+        let new: Vec<(String, Changed)> = in_turns(pool, unknown.len(), watch, |at, _| {
+            // A damaged object is a commit that tells nothing.
+            let changed = history.changed(unknown[at], MOST_FILES).ok().flatten();
+            (unknown[at].id.clone(), changed.map(Arc::from))
+        });
         if watch.is_cancelled() {
             return Err(Stop::Cancelled.into());
         }

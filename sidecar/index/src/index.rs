@@ -1,8 +1,7 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codegrep_tree::{Entry, Event, RepoPath, Scope, Stage, Stop, Tree, TreeError, Watch};
-use rayon::prelude::*;
+use rayon::ThreadPool;
 use rustc_hash::FxHashMap;
 
 use crate::doc::{Bag, Doc, Scratch, Skip};
@@ -14,6 +13,7 @@ use crate::role::Role;
 use crate::status::{IndexState, IndexStatus};
 use crate::symbols::Symbol;
 use crate::token::Term;
+use crate::turns::in_turns;
 
 /// A file's place in an [`Index`]; ascending with its path.
 pub type DocId = u32;
@@ -57,6 +57,8 @@ pub struct Index {
     fields: Arc<Fields>,
     /// False for the empty index of a walk that never ended.
     walked: bool,
+    /// Whether the files may have changed since.
+    stale: bool,
     warnings: Vec<String>,
     git: Arc<GitSignals>,
 }
@@ -80,12 +82,14 @@ impl Index {
     /// Reads what `tree` holds now. Files that `old` knows by the same path and stamp are taken
     /// from it and not read again.
     ///
-    /// Runs on the current rayon pool. When the deadline of `watch` comes first, the files not
-    /// yet read are there by path only and the state is [`IndexState::Partial`]; passing such an
-    /// index as `old` continues it. Cancelling gives an error.
+    /// Works on `pool` in turns with others. When the deadline of `watch` comes first, the files
+    /// not yet read are there by path only and the state is [`IndexState::Partial`]; passing such
+    /// an index as `old` continues it. Cancelling gives an error, and so does a deadline that comes
+    /// before all files are listed.
     pub fn refreshed(
         old: Option<&Arc<Index>>,
         tree: &dyn Tree,
+        pool: &ThreadPool,
         watch: &Watch,
     ) -> Result<Arc<Index>, TreeError> {
         let listing = tree.walk(&Scope::default(), watch)?;
@@ -108,13 +112,14 @@ impl Index {
         {
             return Ok(old.clone());
         }
-        read_all(&mut docs, tree, watch)?;
-        Ok(Arc::new(Self::assembled(docs, listing.warnings)))
+        read_all(&mut docs, tree, pool, watch)?;
+        Ok(Arc::new(Self::assembled(docs, listing.warnings, pool)))
     }
 
-    fn assembled(docs: Vec<Arc<Doc>>, warnings: Vec<String>) -> Self {
+    fn assembled(docs: Vec<Arc<Doc>>, warnings: Vec<String>, pool: &ThreadPool) -> Self {
         let field = |pick: fn(&Doc) -> &Bag| {
-            Postings::build(&docs.iter().map(|doc| pick(doc)).collect::<Vec<_>>())
+            let bags: Vec<&Bag> = docs.iter().map(|doc| pick(doc)).collect();
+            pool.install(|| Postings::build(&bags))
         };
         let content = field(|doc| &doc.content);
         let symbol_terms = field(|doc| &doc.symbol_terms);
@@ -141,6 +146,7 @@ impl Index {
             docs: docs.into(),
             fields: Arc::new(fields),
             walked: true,
+            stale: false,
             warnings,
             git: Arc::default(),
         }
@@ -149,6 +155,17 @@ impl Index {
     /// The same files with what their history tells.
     pub(crate) fn with_git(&self, git: Arc<GitSignals>) -> Self {
         Self { git, ..self.clone() }
+    }
+
+    /// The same files, which may have changed since.
+    pub(crate) fn as_stale(&self) -> Arc<Self> {
+        Arc::new(Self { stale: true, ..self.clone() })
+    }
+
+    /// Whether `tree` holds these files still, as far as a walk shows.
+    pub(crate) fn is_of(&self, tree: &dyn Tree, watch: &Watch) -> Result<bool, TreeError> {
+        let entries = tree.walk(&Scope::default(), watch)?.entries;
+        Ok(entries.len() == self.len() && entries.iter().all(|entry| self.same(entry).is_some()))
     }
 
     /// What the newest commits tell of the files.
@@ -244,7 +261,11 @@ impl Index {
     pub fn status(&self) -> IndexStatus {
         let unread = self.docs.iter().filter(|doc| doc.wants_reading()).count();
         IndexStatus {
-            state: if self.walked && unread == 0 { IndexState::Ready } else { IndexState::Partial },
+            state: match self.walked && unread == 0 {
+                _ if self.stale => IndexState::Stale,
+                true => IndexState::Ready,
+                false => IndexState::Partial,
+            },
             files: self.docs.len() - unread,
             total: self.docs.len(),
             git_signals: self.git.is_complete(),
@@ -272,32 +293,26 @@ impl Index {
 }
 
 /// Reads the documents that want it, code first so that a deadline costs the least.
-fn read_all(docs: &mut [Arc<Doc>], tree: &dyn Tree, watch: &Watch) -> Result<(), Stop> {
+fn read_all(
+    docs: &mut [Arc<Doc>],
+    tree: &dyn Tree,
+    pool: &ThreadPool,
+    watch: &Watch,
+) -> Result<(), Stop> {
     let mut order: Vec<usize> = (0..docs.len()).filter(|at| docs[*at].wants_reading()).collect();
     order.sort_by_key(|at| match docs[*at].language.content() {
         Content::Code => u8::from(docs[*at].role != Role::default()),
         _ => 2,
     });
-    let total = order.len();
-    let next = AtomicUsize::new(0);
-    let read: Vec<(usize, Doc)> = rayon::broadcast(|_| {
-        let mut scratch = Scratch::default();
-        let mut read = Vec::new();
-        while watch.check().is_ok() {
-            let turn = next.fetch_add(1, Ordering::Relaxed);
-            let Some(at) = order.get(turn) else { break };
-            let mut doc = Doc::clone(&docs[*at]);
-            doc.read(tree, &mut scratch);
-            read.push((*at, doc));
-            if turn.is_multiple_of(512) {
-                watch.report(progress(turn, total));
-            }
+    let read = in_turns(pool, order.len(), watch, |turn, scratch| {
+        let at = order[turn];
+        let mut doc = Doc::clone(&docs[at]);
+        doc.read(tree, scratch);
+        if turn.is_multiple_of(512) {
+            watch.report(progress(turn, order.len()));
         }
-        read
-    })
-    .into_par_iter()
-    .flatten()
-    .collect();
+        (at, doc)
+    });
     for (at, doc) in read {
         docs[at] = Arc::new(doc);
     }

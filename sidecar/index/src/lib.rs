@@ -18,6 +18,7 @@ mod store;
 mod styles;
 mod symbols;
 mod token;
+mod turns;
 
 pub use doc::{CODE_LIMIT, Skip, TEXT_LIMIT};
 pub use git::GitSignals;

@@ -5,6 +5,8 @@ pub enum IndexState {
     Ready,
     /// The deadline came first: every path is known, only some contents are.
     Partial,
+    /// Files changed since, or the deadline came before that was known.
+    Stale,
 }
 
 /// What an answer says about the index behind it.

@@ -16,8 +16,10 @@ const PATIENCE: Duration = Duration::from_millis(700);
 
 /// Indexes of several repositories under one memory cap, shared by all requests.
 pub struct Store {
-    /// Made by the first request, so that its failure is that request's error.
-    pool: OnceLock<Result<ThreadPool, String>>,
+    /// Both made by the first request, so that its failure is that request's error.
+    indexing: Pool,
+    /// Apart, so that what is indexed can be searched whatever else is being read.
+    searching: Pool,
     /// Bytes of indexes to keep.
     cap: usize,
     commits: Commits,
@@ -26,6 +28,8 @@ pub struct Store {
     slots: Mutex<Slots>,
     changed: Condvar,
 }
+
+type Pool = OnceLock<Result<ThreadPool, String>>;
 
 #[derive(Default)]
 struct Slots {
@@ -49,7 +53,8 @@ impl Store {
     /// and works on its own few threads.
     pub fn new(cap: usize) -> Self {
         Self {
-            pool: OnceLock::new(),
+            indexing: OnceLock::new(),
+            searching: OnceLock::new(),
             cap,
             commits: Commits::default(),
             patience: Some(PATIENCE),
@@ -72,17 +77,21 @@ impl Store {
     ///
     /// Roots are told apart by [`Tree::name`]; one request at a time works on a root, the others
     /// wait until it is done or their own watch says stop. On a deadline the index is what there
-    /// is by then (see [`Index::refreshed`]), empty when another request is still building it.
+    /// is by then (see [`Index::refreshed`]): what was built before, marked as stale, when the files
+    /// were not looked at again; else an empty one or [`Stop::Deadline`].
     pub fn index(&self, tree: &dyn Tree, watch: &Watch) -> Result<Arc<Index>, TreeError> {
         let old = match self.enter(tree.name(), watch)? {
             Entered::Working(old) => old,
-            Entered::OutOfTime(index) => return Ok(index.unwrap_or_default()),
+            Entered::OutOfTime(old) => {
+                return Ok(old.map(|old| old.as_stale()).unwrap_or_default());
+            }
         };
         let mut leave = Leave { store: self, root: tree.name(), index: old.clone() };
-        let index = self.pool()?.install(|| {
-            let index = Index::refreshed(old.as_ref(), tree, watch)?;
-            self.with_git(tree, index, watch)
-        })?;
+        let pool = made(&self.indexing, "index")?;
+        let index = match (Index::refreshed(old.as_ref(), tree, pool, watch), old) {
+            (Err(TreeError::Stopped(Stop::Deadline)), Some(old)) => return Ok(old.as_stale()),
+            (index, _) => self.with_git(tree, index?, pool, watch)?,
+        };
         leave.index = Some(index.clone());
         drop(leave);
         Ok(index)
@@ -92,6 +101,7 @@ impl Store {
         &self,
         tree: &dyn Tree,
         index: Arc<Index>,
+        pool: &ThreadPool,
         watch: &Watch,
     ) -> Result<Arc<Index>, TreeError> {
         if watch.check().is_err() {
@@ -99,25 +109,28 @@ impl Store {
         }
         let Some(history) = tree.history() else { return Ok(index) };
         let nearer = self.patience.map_or(watch.clone(), |patience| watch.within(patience));
-        let git = self.commits.signals(tree.name(), &index, &history, &nearer)?;
+        let git = self.commits.signals(tree.name(), &index, &history, pool, &nearer)?;
         if Arc::ptr_eq(&git, index.git()) {
             return Ok(index);
         }
         Ok(Arc::new(index.with_git(git)))
     }
 
-    /// The threads that indexing runs on, for other work on the same files.
+    /// Threads for searching what is indexed; no repository that is being read keeps them.
     pub fn pool(&self) -> Result<&ThreadPool, TreeError> {
-        self.pool.get_or_init(new_pool).as_ref().map_err(|message| TreeError::Root {
-            message: format!("cannot start threads: {message}"),
-            hint: "the system's limit of processes may be reached; close some or raise it"
-                .to_owned(),
-        })
+        made(&self.searching, "search")
     }
 
-    /// What is kept for a root, as it was when it was last asked for.
-    pub fn peek(&self, root: &str) -> Option<Arc<Index>> {
-        self.lock().by_root.get(root)?.index.clone()
+    /// What is kept for a root, if anything is: marked as stale unless a walk shows that it still
+    /// holds. Nothing is read or refreshed.
+    pub fn kept(&self, tree: &dyn Tree, watch: &Watch) -> Result<Option<Arc<Index>>, TreeError> {
+        let index = self.lock().by_root.get(tree.name()).and_then(|slot| slot.index.clone());
+        let Some(index) = index else { return Ok(None) };
+        Ok(Some(match index.is_of(tree, watch) {
+            Ok(true) => index,
+            Ok(false) | Err(TreeError::Stopped(Stop::Deadline)) => index.as_stale(),
+            Err(error) => return Err(error),
+        }))
     }
 
     /// Drops what is kept for a root.
@@ -154,15 +167,21 @@ impl Store {
     }
 }
 
-fn new_pool() -> Result<ThreadPool, String> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // An editor runs on the same machine: leave it a core where there are several.
-    let threads = if cores > 2 { (cores - 1).min(8) } else { cores };
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .thread_name(|n| format!("codegrep-index-{n}"))
-        .build()
-        .map_err(|error| error.to_string())
+fn made<'a>(pool: &'a Pool, name: &'static str) -> Result<&'a ThreadPool, TreeError> {
+    let pool = pool.get_or_init(|| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // An editor runs on the same machine: leave it a core where there are several.
+        let threads = if cores > 2 { (cores - 1).min(8) } else { cores };
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(move |n| format!("codegrep-{name}-{n}"))
+            .build()
+            .map_err(|error| error.to_string())
+    });
+    pool.as_ref().map_err(|message| TreeError::Root {
+        message: format!("cannot start threads: {message}"),
+        hint: "the system's limit of processes may be reached; close some or raise it".to_owned(),
+    })
 }
 
 enum Entered {

@@ -115,6 +115,64 @@ fn a_deadline_leaves_a_usable_part_that_the_next_request_completes() {
 }
 
 #[test]
+fn a_refresh_without_time_gives_what_was_known_and_calls_it_stale() {
+    let fixture = three();
+    let store = Store::default();
+    let tree = DiskTree::open(fixture.path()).unwrap();
+    let spent = Watch::new(Some(Instant::now()), None);
+    let state = |index: &Index| index.status().state;
+    assert!(store.kept(&tree, &Watch::idle()).unwrap().is_none());
+    store.index(&tree, &Watch::idle()).unwrap();
+    assert_eq!(state(&store.kept(&tree, &Watch::idle()).unwrap().unwrap()), IndexState::Ready);
+    assert_eq!(state(&store.kept(&tree, &spent).unwrap().unwrap()), IndexState::Stale);
+
+    fixture.write("b.py", "def gamma(): pass\n");
+    let index = store.index(&tree, &spent).unwrap();
+    assert_eq!((state(&index), holding(&index, "beta")), (IndexState::Stale, vec!["b.py".into()]));
+    assert_eq!(state(&store.kept(&tree, &Watch::idle()).unwrap().unwrap()), IndexState::Stale);
+
+    // So it is while another request is at work on the same root.
+    let meanwhile = Probe::new(&fixture, || {
+        let index = store.index(&tree, &spent).unwrap();
+        assert_eq!((state(&index), index.len()), (IndexState::Stale, 3));
+    });
+    let index = store.index(&meanwhile, &Watch::idle()).unwrap();
+    assert_eq!((meanwhile.taken_reads(), state(&index)), (1, IndexState::Ready));
+    assert_eq!(holding(&index, "gamma"), ["b.py"]);
+}
+
+#[test]
+fn a_slow_repository_keeps_no_other_waiting() {
+    let (slow, warm) = (Fixture::new("//- /a.py\n"), three());
+    for n in 0..1000 {
+        slow.write(format!("f{n}.py"), "x\n");
+    }
+    let store = Store::default();
+    let tree = DiskTree::open(warm.path()).unwrap();
+    store.index(&tree, &Watch::idle()).unwrap();
+    let (begun, watch) = (std::sync::Barrier::new(2), Watch::idle());
+    let first = std::sync::Once::new();
+    let slow = Probe::new(&slow, || {
+        first.call_once(|| {
+            begun.wait();
+        });
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    });
+    std::thread::scope(|scope| {
+        let building = scope.spawn(|| store.index(&slow, &watch));
+        begun.wait();
+        warm.write("b.py", "def gamma(): pass\n");
+        assert_eq!(holding(&store.index(&tree, &Watch::idle()).unwrap(), "gamma"), ["b.py"]);
+        // Where a ranking reads files.
+        store.pool().unwrap().install(|| ());
+        assert!(!building.is_finished());
+        watch.cancel();
+        let error = building.join().unwrap().unwrap_err();
+        assert!(matches!(error, TreeError::Stopped(Stop::Cancelled)), "{error:?}");
+    });
+}
+
+#[test]
 fn cancelling_while_reading_stops_and_leaves_the_store_usable() {
     let fixture = three();
     let store = Store::default();

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use codegrep_index::{Index, Skip, Store};
+use codegrep_index::{Index, IndexState, Skip, Store};
 use codegrep_tree::{Stop, Tree, TreeError, Watch};
 
 use crate::evidence::evidence;
@@ -114,6 +114,13 @@ fn index(
         Err(error) => return Err(RankError::Tree(error)),
     };
     let mut warnings = index.warnings().to_vec();
+    if index.status().state == IndexState::Stale {
+        warnings.push(
+            "the time budget ended before changed files were looked for: these are the files as \
+             they were known before"
+                .to_owned(),
+        );
+    }
     if let Some((_, count)) = index.skipped().iter().find(|(skip, _)| *skip == Skip::Unreadable) {
         warnings.push(format!("{count} files could not be read"));
     }

@@ -21,10 +21,11 @@ impl Serve for IndexStatus {
     fn serve(
         params: IndexStatusParams,
         engines: &Engines,
-        _: &Watch,
+        watch: &Watch,
     ) -> Result<IndexStatusResponse, Failure> {
         each(params, engines, |workspace| {
-            Ok(engines.ranker.store().peek(workspace.tree.name()).map(|index| status(&index)))
+            let kept = engines.ranker.store().kept(&*workspace.tree, watch)?;
+            Ok(kept.map(|index| status(&index)))
         })
     }
 }

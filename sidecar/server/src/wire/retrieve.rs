@@ -80,6 +80,7 @@ pub fn state(state: index::IndexState) -> IndexState {
     match state {
         index::IndexState::Ready => IndexState::Ready,
         index::IndexState::Partial => IndexState::Partial,
+        index::IndexState::Stale => IndexState::Stale,
     }
 }
 
