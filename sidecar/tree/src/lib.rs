@@ -30,6 +30,7 @@ pub use git::{Commit, GitTree, History};
 pub use overlay::OverlayTree;
 pub use path::{PathError, RepoPath};
 pub use text::{decode, is_binary};
+pub use walk::reaches;
 pub use watch::{Event, Sink, Stage, Stop, Watch};
 
 /// The most bytes [`Tree::read`] returns by default: larger files are cut, never loaded whole.

@@ -8,7 +8,8 @@ use crate::{
 };
 
 const MAX_THREADS: usize = 8;
-/// A git tree of a few objects can unfold to billions of files; no repository has as many as this.
+/// A git tree of a few objects can unfold to billions of files and folders; no repository has as
+/// many as this.
 const MAX_LISTED: usize = 2_000_000;
 
 /// The walk of every source: folders come from [`Tree::list`], ignore rules from [`Tree::read`].
@@ -57,6 +58,21 @@ pub(crate) fn walk<T: Tree + ?Sized>(
     Ok(Listing { warnings: found.notes.into_warnings(), entries: found.entries })
 }
 
+/// Whether a walk of all of `tree` comes to the folder `dir`: no rule or hidden name keeps it out.
+pub fn reaches(tree: &dyn Tree, dir: &RepoPath, watch: &Watch) -> Result<bool, TreeError> {
+    let scope = Scope::default();
+    let walk = Walk { tree, scope: &scope, watch, state: Mutex::default(), wake: Condvar::new() };
+    let mut job = Job { dir: RepoPath::root(), rules: None };
+    for segment in dir.segments() {
+        let found = walk.visit(&job, tree.list(&job.dir, watch)?);
+        match found.folders.into_iter().find(|next| next.dir.file_name() == segment) {
+            Some(next) => job = next,
+            None => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
 struct Walk<'a, T: ?Sized> {
     tree: &'a T,
     scope: &'a Scope,
@@ -70,7 +86,7 @@ struct State {
     /// Folders to visit; the last goes first, so that few wait at a time.
     jobs: Vec<Job>,
     busy: usize,
-    /// Folders visited and files found.
+    /// Folders and files found.
     listed: usize,
     found: Found,
     error: Option<TreeError>,
@@ -132,10 +148,13 @@ impl<T: Tree + ?Sized> Walk<'_, T> {
         let mut state = self.lock();
         match found {
             Ok(found) => {
-                state.listed += 1 + found.entries.len();
+                state.listed += found.folders.len() + found.entries.len();
                 if state.listed > MAX_LISTED {
                     state.error = Some(TreeError::Root {
-                        message: format!("{}: more than {MAX_LISTED} files", self.tree.name()),
+                        message: format!(
+                            "{}: more than {MAX_LISTED} files and folders",
+                            self.tree.name()
+                        ),
                         hint: "search a folder of it, or exclude folders in `.ignore`".to_owned(),
                     });
                 }

@@ -21,6 +21,14 @@ impl Beneath {
         Ok(Self(dir))
     }
 
+    /// Device and inode.
+    #[cfg(unix)]
+    pub(super) fn identity(&self) -> io::Result<(u64, u64)> {
+        use cap_std::fs::MetadataExt as _;
+        let own = self.0.dir_metadata()?;
+        Ok((own.dev(), own.ino()))
+    }
+
     /// The path without links; what it names exists.
     pub(super) fn resolve(&self, path: &RepoPath) -> Result<RepoPath, TreeError> {
         if straight(&self.0, path, Want::Place).is_some() {

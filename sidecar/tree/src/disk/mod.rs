@@ -45,6 +45,21 @@ impl DiskTree {
         })?;
         Ok(Self { name, path, root: beneath, outer_rules: outer::outer_rules(root) })
     }
+
+    /// Whether the folder that was opened is the one that now lies at `other`, by whatever name.
+    pub fn is_at(&self, other: &Path) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let other = other.metadata().map(|other| (other.dev(), other.ino()));
+            matches!((self.root.identity(), other), (Ok(own), Ok(other)) if own == other)
+        }
+        #[cfg(not(unix))]
+        {
+            // A name is all there is to compare.
+            matches!((self.path.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        }
+    }
 }
 
 impl Tree for DiskTree {

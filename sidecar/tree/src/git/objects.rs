@@ -10,14 +10,23 @@ use crate::Blob;
 
 /// As many tags of tags are followed.
 const MAX_TAGS: usize = 16;
+/// As many entries of trees are remembered, some 100 MB; objects made by hand have more.
+const MOST_NODES: usize = 1 << 20;
 /// The most bytes of a tree, commit or tag.
 const TREE_LIMIT: u64 = 32 << 20;
 
 /// Commits, trees and blobs. Errors are sentences for the user.
 pub(super) struct Objects {
     store: Store,
-    /// Trees read so far; they never change.
-    trees: Mutex<HashMap<Oid, Arc<[Node]>>>,
+    trees: Mutex<Trees>,
+}
+
+/// Trees read so far; they never change.
+#[derive(Default)]
+struct Trees {
+    by_id: HashMap<Oid, Arc<[Node]>>,
+    /// Entries of them all.
+    nodes: usize,
 }
 
 /// An entry of a tree object.
@@ -69,7 +78,7 @@ impl Objects {
     /// The entries of the tree `id`, sorted by name.
     pub(super) fn tree(&self, id: Oid) -> Result<Arc<[Node]>, String> {
         let known = || self.trees.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(nodes) = known().get(&id) {
+        if let Some(nodes) = known().by_id.get(&id) {
             return Ok(nodes.clone());
         }
         let raw = self.whole(id)?;
@@ -80,7 +89,7 @@ impl Objects {
         // Git writes no name twice, but an object can be made by hand.
         nodes.dedup_by(|b, a| a.name == b.name);
         let nodes: Arc<[Node]> = nodes.into();
-        known().insert(id, nodes.clone());
+        known().add(id, nodes.clone());
         Ok(nodes)
     }
 
@@ -120,6 +129,17 @@ impl Objects {
             return Err(format!("git object {id} has {size} bytes, too many to be read"));
         }
         self.store.read(id, TREE_LIMIT)
+    }
+}
+
+impl Trees {
+    fn add(&mut self, id: Oid, nodes: Arc<[Node]>) {
+        // Listing asks for the same few trees again at once, so that starting afresh costs little.
+        if self.nodes + nodes.len() > MOST_NODES {
+            *self = Self::default();
+        }
+        self.nodes += nodes.len();
+        self.by_id.insert(id, nodes);
     }
 }
 

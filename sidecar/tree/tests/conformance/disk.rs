@@ -263,3 +263,36 @@ fn a_cancelled_walk_stops() {
     let stopped = disk(repo.path()).walk(&Scope::default(), &watch);
     assert!(matches!(stopped, Err(TreeError::Stopped(Stop::Cancelled))));
 }
+
+#[test]
+fn a_folder_is_known_however_it_is_named() {
+    let fixture = Fixture::new("//- /a/x\n//- /b/y\n");
+    let (a, moved) = (fixture.path().join("a"), fixture.path().join("moved"));
+    let tree = DiskTree::open(&a).unwrap();
+    fixture.link("link", &a);
+    assert!(tree.is_at(&a) && tree.is_at(&fixture.path().join("link")));
+    assert!(!tree.is_at(fixture.path()) && !tree.is_at(Path::new("/nowhere")));
+    // Another folder takes its place; what was opened stays what it was.
+    fs::rename(&a, &moved).unwrap();
+    fs::rename(fixture.path().join("b"), &a).unwrap();
+    assert!(tree.is_at(&moved) && !tree.is_at(&a));
+}
+
+#[test]
+fn a_walk_reaches_what_nothing_hides() {
+    let fixture = Fixture::new(
+        "//- /.gitignore\nout\n//- /a/b/x\n//- /a/out/x\n//- /a/.b/c/x\n//- /.git/x\n",
+    );
+    let tree = disk(fixture.path());
+    for (folder, want) in [
+        ("", true),
+        ("a/b", true),
+        ("a/out", false),
+        ("a/.b/c", false),
+        ("a/none", false),
+        ("a/b/x", false),
+    ] {
+        let reached = codegrep_tree::reaches(&*tree, &path(folder), &Watch::idle()).unwrap();
+        assert_eq!(reached, want, "{folder}");
+    }
+}

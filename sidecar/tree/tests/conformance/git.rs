@@ -433,3 +433,19 @@ fn a_tree_that_unfolds_without_end_is_refused() {
     let error = tree.walk(&Scope::default(), &Watch::idle()).unwrap_err();
     assert!(error.to_string().contains("more than"), "{error}");
 }
+
+#[test]
+fn folders_that_are_not_yet_visited_count_too() {
+    let repo = Fixture::new("//- /a\n");
+    repo.commit("one");
+    let names: Vec<String> = (0..100_000).map(|n| format!("d{n:05}")).collect();
+    let mut level = write(repo.path(), ObjectType::Tree, &[]);
+    for _ in 0..25 {
+        let dirs: Vec<_> = names.iter().map(|name| ("40000", name.as_bytes(), level)).collect();
+        level = write(repo.path(), ObjectType::Tree, &tree_of(&dirs));
+    }
+    let tree = GitTree::open(repo.path(), &commit_of(repo.path(), level)).unwrap();
+    // Soon, since few of them are ever visited.
+    let error = soon(move || tree.walk(&Scope::default(), &Watch::idle())).unwrap_err();
+    assert!(error.to_string().contains("more than"), "{error}");
+}
