@@ -19,18 +19,27 @@ const POOL: usize = 60;
 const INDEX_SHARE: f64 = 0.8;
 
 /// Indexes and weights; one is shared by all requests.
-#[derive(Debug)]
 pub struct Ranker {
-    store: Store,
-    weights: Weights,
+    store: Arc<Store>,
+    weights: Arc<Weights>,
+    told: Option<Told>,
 }
+
+type Told = Box<dyn Fn(&Ranked) + Send + Sync>;
 
 impl Ranker {
     /// The most files a ranking names.
     pub const MAX_CANDIDATES: usize = 50;
 
     pub fn new(store: Store, weights: Weights) -> Self {
-        Self { store, weights }
+        Self { store: Arc::new(store), weights: Arc::new(weights), told: None }
+    }
+
+    /// The same ranker for one request, which tells `told` the ranking as soon as there is one:
+    /// for whoever has to answer before the rest of the work ends.
+    pub fn telling(&self, told: impl Fn(&Ranked) + Send + Sync + 'static) -> Self {
+        let (store, weights) = (Arc::clone(&self.store), Arc::clone(&self.weights));
+        Self { store, weights, told: Some(Box::new(told)) }
     }
 
     /// The bar the gate uses unless told otherwise.
@@ -40,6 +49,12 @@ impl Ranker {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+}
+
+impl std::fmt::Debug for Ranker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ranker").field("store", &self.store).finish_non_exhaustive()
     }
 }
 
@@ -82,7 +97,12 @@ pub fn candidates(
         ));
     }
     let status = index.status();
-    Ok(Ranked { candidates, index: status, index_time, rank_time: start.elapsed(), warnings })
+    let ranked =
+        Ranked { candidates, index: status, index_time, rank_time: start.elapsed(), warnings };
+    if let Some(told) = &ranker.told {
+        told(&ranked);
+    }
+    Ok(ranked)
 }
 
 /// The features of the files that [`candidates`] compares closely, best first: what weights are

@@ -10,7 +10,7 @@ use super::{interrupt, print, progress, view};
 use crate::config::{Layer, Places, Settings};
 use crate::core::{Engines, Root, deadline};
 use crate::failure::Failure;
-use crate::requests::{Ask, Source, retrieve};
+use crate::requests::{Ask, Early, Source, retrieve};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -81,7 +81,7 @@ pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
     let progress = progress::Line::new();
     let watch = Watch::new(Some(deadline(started, budget)), Some(progress.sink()));
     interrupt::cancels(&watch);
-    let answer = retrieve(ask, &Engines::new(settings), &watch);
+    let answer = retrieve(ask, &Engines::new(settings), &watch, &Early::default());
     progress.clear();
     if watch.is_cancelled() {
         return Ok(ExitCode::from(interrupt::CODE));

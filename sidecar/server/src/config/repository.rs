@@ -1,10 +1,12 @@
 use codegrep_tree::{RepoPath, Tree};
 
-/// Where a repository writes its own wishes, at its root.
+/// Where a repository writes its own wishes, at each root.
 pub const FILE_NAME: &str = ".codegrep.toml";
 
 /// More than this is no settings file.
 const MOST_BYTES: u64 = 64 << 10;
+
+const MOST_WARNINGS: usize = 5;
 
 /// What a repository may set. It is not trusted: nothing here can name a model, an endpoint or a
 /// command, loosen the gate, or make a request fail; what it may not set is told and ignored.
@@ -19,28 +21,40 @@ pub struct RepositorySettings {
 }
 
 impl RepositorySettings {
-    /// Reads the file of this root, if there is one.
-    pub fn of(tree: &dyn Tree) -> Self {
-        let Ok(path) = RepoPath::parse(FILE_NAME) else { return Self::default() };
-        match tree.read(&path, MOST_BYTES) {
-            Ok(blob) if blob.size > MOST_BYTES => Self::refused("larger than 64 KiB"),
+    /// Reads the files of the folders `roots` that have one. They share one answer, so the strictest
+    /// wish of each kind holds for it.
+    pub fn of(tree: &dyn Tree, roots: &[RepoPath]) -> Self {
+        let mut all = Self::default();
+        for path in roots.iter().filter_map(|root| root.child(FILE_NAME).ok()) {
+            let Self { max_files, bar, warnings } = Self::at(tree, &path);
+            all.max_files = all.max_files.into_iter().chain(max_files).min();
+            all.bar = all.bar.into_iter().chain(bar).reduce(f64::max);
+            all.warnings.extend(warnings);
+        }
+        all.warnings.truncate(MOST_WARNINGS);
+        all
+    }
+
+    fn at(tree: &dyn Tree, path: &RepoPath) -> Self {
+        match tree.read(path, MOST_BYTES) {
+            Ok(blob) if blob.size > MOST_BYTES => Self::refused(path, "larger than 64 KiB"),
             Ok(blob) => match std::str::from_utf8(&blob.bytes) {
-                Ok(text) => Self::parse(text),
-                Err(_) => Self::refused("not UTF-8"),
+                Ok(text) => Self::parse(path, text),
+                Err(_) => Self::refused(path, "not UTF-8"),
             },
             // Absent, or a pipe, or a link that leads out: it sets nothing.
             Err(_) => Self::default(),
         }
     }
 
-    fn refused(why: &str) -> Self {
-        Self { warnings: vec![format!("{FILE_NAME} is ignored: {why}")], ..Self::default() }
+    fn refused(path: &RepoPath, why: &str) -> Self {
+        Self { warnings: vec![format!("{path} is ignored: {why}")], ..Self::default() }
     }
 
-    fn parse(text: &str) -> Self {
+    fn parse(path: &RepoPath, text: &str) -> Self {
         let table: toml::Table = match toml::from_str(text) {
             Ok(table) => table,
-            Err(error) => return Self::refused(error.message()),
+            Err(error) => return Self::refused(path, error.message()),
         };
         let mut settings = Self::default();
         for (key, value) in table {
@@ -58,19 +72,17 @@ impl RepositorySettings {
                 }
                 _ => {
                     // The key is the repository's text and goes to a terminal.
-                    settings.warnings.push(format!(
-                        "{FILE_NAME}: a repository may not set {key:?}; it is ignored"
-                    ));
+                    settings
+                        .warnings
+                        .push(format!("{path}: a repository may not set {key:?}; it is ignored"));
                     continue;
                 }
             };
             if !taken {
-                settings
-                    .warnings
-                    .push(format!("{FILE_NAME}: {key} is out of range; it is ignored"));
+                settings.warnings.push(format!("{path}: {key} is out of range; it is ignored"));
             }
         }
-        settings.warnings.truncate(5);
+        settings.warnings.truncate(MOST_WARNINGS);
         settings
     }
 }
@@ -83,6 +95,7 @@ mod tests {
     #[test]
     fn a_repository_sets_what_is_harmless_and_nothing_else() {
         let settings = RepositorySettings::parse(
+            &RepoPath::parse(FILE_NAME).unwrap(),
             "max_files = 2\nbar = 0.9\nmodel = '/evil.gguf'\n\
              \"k\\u001b[2J\" = 1\n[endpoints.auto]\nbase_url = 'http://evil'",
         );
@@ -105,11 +118,36 @@ mod tests {
     }
 
     #[test]
+    fn of_several_roots_the_strictest_wish_of_each_kind_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        for (root, text) in [
+            ("a", "max_files = 2\nbar = 0.9\nx = 1"),
+            ("b", "max_files = 5\nbar = 0.2"),
+            ("c", "]["),
+            ("d", "bar = 0.5"),
+        ] {
+            std::fs::create_dir(dir.path().join(root)).unwrap();
+            std::fs::write(dir.path().join(root).join(FILE_NAME), text).unwrap();
+        }
+        let tree = codegrep_tree::DiskTree::open(dir.path()).unwrap();
+        let roots = ["a", "b", "c", "d", "none"].map(|root| RepoPath::parse(root).unwrap());
+        let settings = RepositorySettings::of(&tree, &roots);
+        assert_eq!((settings.max_files, settings.bar), (Some(2), Some(0.9)));
+        expect![[r#"
+            [
+                "a/.codegrep.toml: a repository may not set \"x\"; it is ignored",
+                "c/.codegrep.toml is ignored: missing table open, expected `[`",
+            ]
+        "#]]
+        .assert_debug_eq(&settings.warnings);
+    }
+
+    #[test]
     fn nonsense_is_ignored_with_a_warning() {
         for text in
             ["max_files = 0", "max_files = -1", "bar = 'high'", "bar = nan", "bar = 2", "]["]
         {
-            let settings = RepositorySettings::parse(text);
+            let settings = RepositorySettings::parse(&RepoPath::parse(FILE_NAME).unwrap(), text);
             assert_eq!(
                 (settings.max_files, settings.bar, settings.warnings.len()),
                 (None, None, 1)

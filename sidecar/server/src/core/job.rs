@@ -31,7 +31,8 @@ pub type Answer = Result<Box<RawValue>, Failure>;
 /// Answers in place of a thread that is not through when the answer is due.
 pub type Late = Box<dyn FnOnce() -> Answer + Send>;
 
-type Run = Box<dyn FnOnce(&Engines, &Watch) -> Answer + Send>;
+/// Does the work.
+pub type Run = Box<dyn FnOnce(&Engines, &Watch) -> Answer + Send>;
 
 /// A request on its way through the core.
 pub struct Job {
@@ -64,10 +65,15 @@ pub trait Serve: Method<Params: Send + 'static> {
         watch: &Watch,
     ) -> Result<Self::Response, Failure>;
 
-    /// The answer when `serve` is not through within its budget.
-    fn late() -> Result<Self::Response, Failure> {
-        Err(Failure::environment(format!("{} did not end within its time budget", Self::NAME))
-            .hint("raise budgetMs, or ask for less"))
+    /// The work, and the answer when it is not through within its budget.
+    fn job(params: Self::Params, _settings: &Settings) -> (Run, Late) {
+        let late = || {
+            Err(Failure::environment(format!("{} did not end within its time budget", Self::NAME))
+                .hint("raise budgetMs, or ask for less"))
+        };
+        let run =
+            |engines: &Engines, watch: &Watch| serialise(Self::serve(params, engines, watch)?);
+        (Box::new(run), Box::new(late))
     }
 }
 
@@ -83,14 +89,15 @@ impl Job {
     ) -> Self {
         let budget = M::budget(&params, settings).min(LONGEST);
         let margin = margin(budget);
+        let (run, late) = M::job(params, settings);
         Self {
             id,
             name: M::NAME,
             deadline: deadline(received, budget),
             due: received + budget - margin / 4,
             sink,
-            run: Box::new(move |engines, watch| serialise(M::serve(params, engines, watch)?)),
-            late: Box::new(|| serialise(M::late()?)),
+            run,
+            late,
             reply,
         }
     }

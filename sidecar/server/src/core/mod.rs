@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 
 pub use choose::choose;
 pub use engines::Engines;
-pub use job::{Answer, Job, JobId, Serve, deadline};
+pub use job::{Answer, Job, JobId, Late, Run, Serve, deadline, serialise};
 pub use roots::Root;
 pub use workspace::Workspace;
 

@@ -1,8 +1,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codegrep_plugin_sdk::{ErrorKind as Class, code};
-use codegrep_tree::TreeError;
+use codegrep_tree::{DiskTree, TreeError};
 use directories::BaseDirs;
 use url::Url;
 
@@ -10,12 +11,15 @@ use crate::config::Settings;
 use crate::failure::Failure;
 
 /// A workspace root that may be searched.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Root {
     /// Absolute, as the client named it.
     pub path: PathBuf,
     /// The same without links.
     pub real: PathBuf,
+    /// The folder that was looked at, whatever the path has come to name since. It is known by
+    /// `real`, so that all paths to it share one index.
+    pub tree: Arc<DiskTree>,
 }
 
 impl Root {
@@ -44,14 +48,16 @@ impl Root {
             return Err(refused(format!("{}: not a folder", path.display()))
                 .hint("give the folder that holds the code"));
         }
-        if Self::holds_home(&real) && !settings.any_root.value {
+        let tree = DiskTree::open(&real)?;
+        let holds_home = real.parent().is_none() || home().iter().any(|folder| tree.is_at(folder));
+        if holds_home && !settings.any_root.value {
             return Err(refused(format!(
                 "{}: a home folder, or one above it, is not searched",
                 path.display()
             ))
             .hint("give the folder of one project; `--any-root` allows it all the same"));
         }
-        Ok(Self { path, real })
+        Ok(Self { path, real, tree: Arc::new(tree) })
     }
 
     pub fn name(&self) -> String {
@@ -60,9 +66,14 @@ impl Root {
 
     /// Whether the folder is the root of the file system, the user's home, or lies above it.
     pub fn holds_home(folder: &Path) -> bool {
-        let home = BaseDirs::new().and_then(|dirs| dirs.home_dir().canonicalize().ok());
-        folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))
+        folder.parent().is_none() || home().iter().any(|home| home == folder)
     }
+}
+
+/// The user's home and the folders above it.
+fn home() -> Vec<PathBuf> {
+    let home = BaseDirs::new().and_then(|dirs| dirs.home_dir().canonicalize().ok());
+    home.iter().flat_map(|home| home.ancestors()).map(Path::to_owned).collect()
 }
 
 /// An absolute path, or a `file://` URI of this machine.

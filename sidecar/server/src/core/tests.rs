@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use codegrep_plugin_sdk::{ErrorKind, QueueInfo, code};
 use tokio::sync::oneshot;
 
-use super::job::serialise;
-use super::{Answer, Engines, Event, Job, JobId};
+use super::{Answer, Engines, Event, Job, JobId, serialise};
 use crate::config::{Layer, Places, Settings};
 use crate::failure::Failure;
 

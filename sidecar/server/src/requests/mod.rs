@@ -22,7 +22,7 @@ use crate::failure::Failure;
 
 pub use health::health;
 pub use initialize::{FEATURES, initialize};
-pub use retrieve::{Ask, PROFILES, Source, retrieve};
+pub use retrieve::{Ask, Early, PROFILES, Source, retrieve};
 
 /// Of requests that say none and need not be quick.
 const BUDGET: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@ mod files;
 mod hostile;
 mod models;
 mod overload;
+mod roots;
 mod schema;
 mod sdk;
 mod support;
