@@ -26,14 +26,11 @@ features! {
     content_title,
     /// Content against identifiers in code style, backticked text and code blocks.
     content_code,
-    /// Content against what is neither title nor code.
-    content_prose,
     /// Content, definitions, name and folders together (BM25F): a term counts once, wherever it
     /// stands.
     fused_all,
     fused_title,
     fused_code,
-    fused_prose,
     name_all,
     name_title,
     name_code,
@@ -43,13 +40,10 @@ features! {
     symbols_all,
     symbols_title,
     symbols_code,
-    symbols_prose,
     /// Definitions of exactly the identifiers that the text writes.
     defines,
     /// The best single one of those.
     defines_best,
-    /// The best single one of those that the title writes.
-    defines_title,
     /// Definitions of the last part of dotted names whose other parts name the file as well.
     qualified,
     /// A path or file name in the text means this file.
@@ -67,12 +61,10 @@ features! {
     chunk_second,
     chunk_title,
     chunk_code,
-    chunk_prose,
     /// Best single definition, from its line to the next one's, likewise.
     unit_all,
     unit_title,
     unit_code,
-    unit_prose,
     /// Share of the text's term weight that the file holds.
     coverage,
     /// Candidates that import it, weighed by their own standing.
@@ -90,12 +82,9 @@ features! {
     /// Changed by commits whose message is like the text.
     past_all,
     past_title,
-    /// The best single one of those.
-    past_best,
     /// All that was said of its changes, against the text.
     said_all,
     said_title,
-    said_prose,
     /// Changed together with other candidates, weighed by their standing.
     cochange,
     /// Holds sentences that the text quotes, such as error messages.

@@ -41,11 +41,7 @@ pub(crate) fn signals(all: &mut [Features], terms: &[Weighted], index: &Index) {
             let ids = &git.changes()[commit];
             let share = value / (ids.len().max(1) as f32).sqrt();
             for id in ids {
-                let file = &mut all[*id as usize];
-                *feature(file) += share;
-                if part == Part::All {
-                    file.past_best = file.past_best.max(share);
-                }
+                *feature(&mut all[*id as usize]) += share;
             }
         }
         normalise(all, feature);
@@ -87,12 +83,10 @@ fn said(all: &mut [Features], git: &GitSignals, terms: &[Weighted]) {
             let file = &mut all[id as usize];
             file.said_all += term.parts[Part::All as usize] * tf;
             file.said_title += term.parts[Part::Title as usize] * tf;
-            file.said_prose += term.parts[Part::Prose as usize] * tf;
         }
     }
     normalise(all, |f| &mut f.said_all);
     normalise(all, |f| &mut f.said_title);
-    normalise(all, |f| &mut f.said_prose);
 }
 
 /// BM25 of each commit's message, by part of the text.

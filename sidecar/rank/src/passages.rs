@@ -37,7 +37,6 @@ fn windows(features: &mut Features, scorer: &mut Scorer<'_>, lines: u32) -> Opti
             scored.push((parts[Part::All as usize], first, last));
         }
         features.chunk_title = features.chunk_title.max(parts[Part::Title as usize]);
-        features.chunk_prose = features.chunk_prose.max(parts[Part::Prose as usize]);
         features.chunk_code = features.chunk_code.max(parts[Part::Code as usize]);
         if last == lines {
             break;
@@ -61,7 +60,6 @@ fn units(features: &mut Features, scorer: &mut Scorer<'_>, symbols: &[Symbol], l
         let parts = scorer.bm25(symbol.line, last, UNIT_TERMS);
         features.unit_all = features.unit_all.max(parts[Part::All as usize]);
         features.unit_title = features.unit_title.max(parts[Part::Title as usize]);
-        features.unit_prose = features.unit_prose.max(parts[Part::Prose as usize]);
         features.unit_code = features.unit_code.max(parts[Part::Code as usize]);
     }
 }

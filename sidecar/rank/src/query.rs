@@ -23,12 +23,10 @@ pub(crate) enum Part {
     Title,
     /// In code style, backticks or a code block.
     Code,
-    /// Below the title and outside of code blocks, logs and traces.
-    Prose,
 }
 
 /// Number of [`Part`]s.
-pub(crate) const PARTS: usize = 4;
+pub(crate) const PARTS: usize = 3;
 
 /// How often a term occurs in each [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,8 +41,6 @@ pub(crate) struct Name {
     pub text: String,
     /// How plainly it is meant as code.
     pub weight: f32,
-    /// The title says it.
-    pub titled: bool,
 }
 
 /// A task text, taken apart.
@@ -123,7 +119,6 @@ impl Query {
                 each_word(line.as_bytes(), |word| names.add(word, 0.5));
                 continue;
             }
-            words.add(line, Part::Prose);
             for quoted in TICKS.captures_iter(line) {
                 words.add(&quoted[1], Part::Code);
                 each_word(quoted[1].as_bytes(), |word| names.add(word, 1.0));
@@ -134,7 +129,6 @@ impl Query {
             });
         }
         each_word(title.as_bytes(), |word| names.add(word, 0.5));
-        names.mark_titled(title);
 
         let mut title_words = Vec::new();
         each_word(title.as_bytes(), |word| {
@@ -244,17 +238,8 @@ impl Names {
             self.list[at].weight = self.list[at].weight.max(weight);
         } else if self.list.len() < MOST_NAMES {
             self.at.insert(text.to_owned(), self.list.len());
-            self.list.push(Name { text: text.to_owned(), weight, titled: false });
+            self.list.push(Name { text: text.to_owned(), weight });
         }
-    }
-
-    fn mark_titled(&mut self, title: &str) {
-        each_word(title.as_bytes(), |word| {
-            let known = std::str::from_utf8(word).ok().and_then(|word| self.at.get(word));
-            if let Some(&at) = known {
-                self.list[at].titled = true;
-            }
-        });
     }
 }
 

@@ -64,9 +64,7 @@ pub(crate) fn rerank(
     // Best and second window share a scale.
     let best = all.iter().map(|f| f.chunk_all).fold(1e-6, f32::max);
     all.iter_mut().for_each(|f| f.chunk_second /= best);
-    let features: [fn(&mut Features) -> &mut f32; 12] = [
-        |f| &mut f.chunk_prose,
-        |f| &mut f.unit_prose,
+    let features: [fn(&mut Features) -> &mut f32; 10] = [
         |f| &mut f.phrases,
         |f| &mut f.cochange,
         |f| &mut f.chunk_all,

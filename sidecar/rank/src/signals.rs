@@ -62,25 +62,22 @@ pub(crate) fn normalise(all: &mut [Features], feature: fn(&mut Features) -> &mut
 fn bm25(all: &mut [Features], terms: &[Weighted], index: &Index, watch: &Watch) {
     let total = terms.iter().map(|t| t.parts[Part::All as usize]).sum::<f32>().max(1e-6);
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Content, 0.75, terms, watch)) {
-        [file.content_all, file.content_title, file.content_code, file.content_prose] = m.bm25;
+        [file.content_all, file.content_title, file.content_code] = m.bm25;
         file.coverage = m.held / total;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Name, 0.5, terms, watch)) {
-        [file.name_all, file.name_title, file.name_code, _] = m.bm25;
+        [file.name_all, file.name_title, file.name_code] = m.bm25;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Dirs, 0.5, terms, watch)) {
         [file.dirs_all, file.dirs_title, ..] = m.bm25;
     }
     for (file, m) in all.iter_mut().zip(terms::score(index, Field::Symbols, 0.75, terms, watch)) {
-        [file.symbols_all, file.symbols_title, file.symbols_code, file.symbols_prose] = m.bm25;
+        [file.symbols_all, file.symbols_title, file.symbols_code] = m.bm25;
     }
     for (file, parts) in all.iter_mut().zip(terms::fused(index, terms, watch)) {
-        [file.fused_all, file.fused_title, file.fused_code, file.fused_prose] = parts;
+        [file.fused_all, file.fused_title, file.fused_code] = parts;
     }
-    let features: [fn(&mut Features) -> &mut f32; 17] = [
-        |f| &mut f.fused_prose,
-        |f| &mut f.content_prose,
-        |f| &mut f.symbols_prose,
+    let features: [fn(&mut Features) -> &mut f32; 14] = [
         |f| &mut f.fused_all,
         |f| &mut f.fused_title,
         |f| &mut f.fused_code,
@@ -113,9 +110,6 @@ fn definitions(all: &mut [Features], query: &Query, index: &Index) {
             let file = &mut all[id as usize];
             file.defines += value;
             file.defines_best = file.defines_best.max(value);
-            if name.titled {
-                file.defines_title = file.defines_title.max(value);
-            }
         }
     }
     normalise(all, |f| &mut f.defines);
