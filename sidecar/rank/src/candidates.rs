@@ -10,7 +10,7 @@ use crate::query::Query;
 use crate::rerank::{Read, rerank};
 use crate::signals::signals;
 use crate::terms::{Weighted, weighted};
-use crate::weights::Weights;
+use crate::weights::{Judged, Weights};
 use crate::{Candidate, RankError, Ranked, Source};
 
 /// The files that are read and compared closely.
@@ -84,7 +84,7 @@ pub fn candidates(
     let query = Query::new(text);
     let terms = weighted(&query, &index);
     let files = ranked(&query, &terms, &index, tree, ranker, watch)?;
-    let candidates = candidates_of(&files, &query, &terms, &index, ranker);
+    let candidates = candidates_of(&files, &query, &terms, &index);
     match watch.check() {
         Err(Stop::Cancelled) => return Err(Stop::Cancelled.into()),
         Err(Stop::Deadline) => warnings.push("the time budget ended the ranking early".to_owned()),
@@ -118,7 +118,7 @@ pub fn explain(
     let terms = weighted(&query, &index);
     let files = ranked(&query, &terms, &index, tree, ranker, watch)?;
     watch.check()?;
-    Ok(files.iter().map(|f| (index.file(f.id).path.clone(), f.features)).collect())
+    Ok(files.iter().map(|(f, _)| (index.file(f.id).path.clone(), f.features)).collect())
 }
 
 fn index(
@@ -155,7 +155,7 @@ fn ranked(
     tree: &dyn Tree,
     ranker: &Ranker,
     watch: &Watch,
-) -> Result<Vec<Read>, RankError> {
+) -> Result<Vec<(Read, Judged)>, RankError> {
     let all = signals(query, terms, index, watch);
     let weights = &ranker.weights;
     let mut pool: Vec<_> = (0u32..)
@@ -163,16 +163,15 @@ fn ranked(
         .filter(|(id, features)| {
             index.file(*id).skip != Some(Skip::Binary) && is_spoken_for(features)
         })
-        .map(|(id, features)| (id, features, weights.first.score(&features)))
+        .map(|(id, features)| (id, features, weights.first.score(&features.values())))
         .collect();
     pool.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     pool.truncate(POOL);
     let threads = ranker.store.pool().map_err(RankError::Tree)?;
-    let mut files = threads.install(|| rerank(pool, query, terms, index, tree, watch));
-    files.sort_by(|a, b| {
-        let score = |file: &Read| weights.second.score(&file.features);
-        score(b).total_cmp(&score(a)).then(a.id.cmp(&b.id))
-    });
+    let files = threads.install(|| rerank(pool, query, terms, index, tree, watch));
+    let rows: Vec<_> = files.iter().map(|file| file.features.values()).collect();
+    let mut files: Vec<_> = files.into_iter().zip(weights.judge(&rows)).collect();
+    files.sort_by(|(a, x), (b, y)| y.score.total_cmp(&x.score).then(a.id.cmp(&b.id)));
     Ok(files)
 }
 
@@ -184,25 +183,20 @@ fn is_spoken_for(f: &Features) -> bool {
 }
 
 fn candidates_of(
-    files: &[Read],
+    files: &[(Read, Judged)],
     query: &Query,
     terms: &[Weighted],
     index: &Index,
-    ranker: &Ranker,
 ) -> Vec<Candidate> {
-    let weights = &ranker.weights;
-    let scores: Vec<f64> = files.iter().map(|file| weights.second.score(&file.features)).collect();
     files
         .iter()
-        .enumerate()
         .take(Ranker::MAX_CANDIDATES)
-        .map(|(at, file)| {
-            let best_other = scores.get(usize::from(at == 0)).copied().unwrap_or(0.0);
+        .map(|(file, judged)| {
             let (evidence, line_ranges) = evidence(file, query, terms, index);
             Candidate {
                 path: index.file(file.id).path.clone(),
-                probability: weights.calibration.probability(scores[at], scores[at] - best_other),
-                score: scores[at],
+                probability: judged.probability,
+                score: judged.score,
                 source: Source::Lexical,
                 line_ranges,
                 evidence,

@@ -16,7 +16,8 @@ pub fn cut(candidates: &[Candidate], max_files: usize) -> Vec<Candidate> {
     candidates[..best_prefix(&probabilities, max_files)].to_vec()
 }
 
-fn best_prefix(probabilities: &[f64], max_files: usize) -> usize {
+/// The same for bare probabilities, highest first: the length of the prefix.
+pub fn best_prefix(probabilities: &[f64], max_files: usize) -> usize {
     let p = &probabilities[..probabilities.len().min(TAIL.max(max_files))];
     let most = max_files.min(p.len());
     // rest[k] is the distribution of how many right files lie beyond the first k.

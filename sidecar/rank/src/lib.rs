@@ -2,10 +2,12 @@
 //!
 //! Knows nothing about agents, models or the wire.
 
+mod calibration;
 mod candidates;
 mod cut;
 mod evidence;
 mod features;
+mod forest;
 mod gate;
 mod history;
 mod mention;
@@ -23,11 +25,13 @@ use std::time::Duration;
 use codegrep_index::IndexStatus;
 use codegrep_tree::{RepoPath, Stop, TreeError};
 
+pub use calibration::Calibration;
 pub use candidates::{Ranker, candidates, explain};
-pub use cut::cut;
+pub use cut::{best_prefix, cut};
 pub use features::Features;
+pub use forest::{Forest, Tree};
 pub use gate::gate;
-pub use weights::{Weights, WeightsError};
+pub use weights::{Judged, Linear, SECOND_ONLY, Standing, Weights, WeightsError, columns};
 
 /// What kind of line speaks for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 
 pub mod bm25;
 pub mod evaluate;
+pub mod fit;
 pub mod jsonl;
 pub mod language;
 
