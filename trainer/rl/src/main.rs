@@ -1,6 +1,7 @@
 //! `codegrep-train`: measures and trains CodeGrep.
 
 mod eval;
+mod lexical;
 
 use std::process::ExitCode;
 
@@ -18,11 +19,14 @@ struct Cli {
 enum Command {
     /// Measure engines on task rows and write a report
     Eval(eval::Args),
+    /// Fit the weights of the lexical engine, and write a report
+    Lexical(lexical::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Eval(args) => eval::run(args),
+        Command::Lexical(args) => lexical::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
