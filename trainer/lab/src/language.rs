@@ -42,3 +42,13 @@ pub fn is_code(extension: Option<&str>, language: &str) -> bool {
         None => LANGUAGES.iter().any(has),
     }
 }
+
+/// The language of a file by its ending; of several the first of the table, `other` for none.
+pub fn of(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let holds = |row: &&(&str, &[&str])| {
+        extension.as_deref().is_some_and(|extension| row.1.contains(&extension))
+    };
+    LANGUAGES.iter().find(holds).map_or("other", |row| row.0)
+}

@@ -8,7 +8,7 @@ pub mod evaluate;
 pub mod fit;
 pub mod jsonl;
 pub mod language;
-
+pub mod mine;
 pub mod tasks;
 
 /// Cancels an evaluation or a fit.

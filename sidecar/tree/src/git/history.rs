@@ -45,6 +45,13 @@ pub struct Commit {
     parent: Option<Oid>,
 }
 
+impl Commit {
+    /// Id of the commit it was made on, 40 hex digits; `None` for the first.
+    pub fn parent(&self) -> Option<String> {
+        self.parent.map(|id| id.to_string())
+    }
+}
+
 /// What a commit object says.
 struct Parsed {
     tree: Oid,
