@@ -204,3 +204,47 @@ fn candidates_of(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::weights::SECOND_ONLY;
+    use codegrep_tree::DiskTree;
+    use codegrep_tree::fixture::Fixture;
+
+    #[test]
+    fn what_reading_the_candidates_tells_is_known_as_such() {
+        let repo = Fixture::new(
+            "
+            //- /shop/cart.py
+            from shop.tax import rate
+            class Cart:
+                def total(self):
+                    raise ValueError(\"the cart is empty and has no total\")
+            //- /shop/tax.py
+            def rate():
+                return \"rate of the cart total\"
+            ",
+        );
+        repo.commit("Compute the total of a cart");
+        repo.write("shop/cart.py", "from shop.tax import rate\nclass Cart:\n    total = 1\n");
+        repo.write("shop/tax.py", "def rate():\n    return 'cart total'\n");
+        repo.commit("Let the cart total follow the rate");
+        let tree = DiskTree::open(repo.path()).unwrap();
+        let text =
+            "Cart total fails\n\nThe cart says \"the cart is empty\" for `Cart.total` at any rate";
+        let (ranker, watch) = (Ranker::default(), Watch::idle());
+        let (index, _) = index(&tree, &ranker, &watch).unwrap();
+        let query = Query::new(text);
+        let terms = weighted(&query, &index);
+        let before = signals(&query, &terms, &index, &watch);
+        let files = ranked(&query, &terms, &index, &tree, &ranker, &watch).unwrap();
+        assert_eq!(files.len(), 2);
+        for (file, _) in files {
+            let (early, late) = (before[file.id as usize].values(), file.features.values());
+            for ((name, early), late) in Features::NAMES.iter().zip(early).zip(late) {
+                assert!(early == late || SECOND_ONLY.contains(name), "{name}: {early} {late}");
+            }
+        }
+    }
+}

@@ -11,6 +11,8 @@ pub mod language;
 pub mod mine;
 pub mod tasks;
 
+/// What is fitted, and measured.
+pub use codegrep_rank::Weights;
 /// Cancels an evaluation or a fit.
 pub use codegrep_tree::Watch;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn what_gives_the_answer_away() {
-        for word in ["src/a", "a.rs", "`a.rs`:", "a.py's", "(#12)", "gh-12", "x/y#4", "0a1b2c3d4e"] {
+        for word in ["src/a", "a.rs", "`a.rs`:", "a.py's", "(#12)", "gh-12", "x/y#4", "0a1b2c3d4e"]
+        {
             assert!(gives_away(word), "{word}");
         }
         for word in ["a", "e.g.", "Class.method", "3.14", "#", "defaced", "self.x,", "2.0"] {

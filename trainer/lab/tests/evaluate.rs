@@ -69,6 +69,7 @@ fn evaluation(root: &Fixture, rows: &[Value]) -> Evaluation {
                 .unwrap(),
             engines: vec![EngineKind::Bm25, EngineKind::Lexical],
             model: None,
+            weights: codegrep_lab::Weights::built_in(),
             budget: None,
             jobs: 2,
             wrong: 3,

@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use codegrep_lab::Watch;
 use codegrep_lab::evaluate::engine::EngineKind;
 use codegrep_lab::evaluate::{Evaluation, Plan, Split, evaluate};
 use codegrep_lab::tasks::GitTemplate;
+use codegrep_lab::{Watch, Weights};
 use codegrep_model::{LlamaConfig, ModelConfig};
 
 #[derive(clap::Args)]
@@ -23,6 +23,9 @@ pub struct Args {
     /// GGUF file for the engines agent and hybrid
     #[arg(long, value_name = "FILE.gguf")]
     model: Option<PathBuf>,
+    /// Weights of the ranker that `codegrep-train lexical` wrote; by default the built-in ones
+    #[arg(long, value_name = "FILE.json")]
+    weights: Option<PathBuf>,
     /// Time one question may take
     #[arg(long, value_name = "N")]
     budget_ms: Option<u64>,
@@ -79,6 +82,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             git: GitTemplate::new(&args.git)?,
             engines,
             model,
+            weights: args
+                .weights
+                .as_deref()
+                .map_or_else(|| Ok(Weights::built_in()), Weights::read)?,
             budget: args.budget_ms.map(Duration::from_millis),
             jobs: args.jobs.into(),
             wrong: args.wrong_repo,

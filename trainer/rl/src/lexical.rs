@@ -1,20 +1,30 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use codegrep_lab::Watch;
 use codegrep_lab::fit::{self, FitError, Gathered, MOST_GOLD, Recipe};
+use codegrep_lab::mine::mine;
 use codegrep_lab::tasks::{self, GitTemplate, Task};
+use codegrep_lab::{Watch, Weights, jsonl};
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Task rows to learn from, one JSON object a line
-    #[arg(long, value_name = "FILE.jsonl", num_args = 1.., required = true, requires = "git")]
+    #[arg(long, value_name = "FILE.jsonl", num_args = 1.., requires = "git", required_unless_present = "repo")]
     tasks: Vec<PathBuf>,
     /// Where the tasks' repositories lie, bare or not, such as repos/{owner}+{name}/repo
     #[arg(long, value_name = "TEMPLATE")]
     git: Option<String>,
+    /// Learn from the history of this repository instead, staying near the weights in use
+    #[arg(long, value_name = "DIR", conflicts_with = "tasks")]
+    repo: Option<PathBuf>,
+    /// At most so many commits of it
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    commits: usize,
+    /// Stay near these weights instead of near 0; with --repo, the built-in ones
+    #[arg(long, value_name = "FILE.json")]
+    start_from: Option<PathBuf>,
     /// Task rows that only the bar of the gate is set on
-    #[arg(long, value_name = "FILE.jsonl", requires = "git")]
+    #[arg(long, value_name = "FILE.jsonl", requires = "git", conflicts_with = "repo")]
     bar_tasks: Option<PathBuf>,
     /// Folder for features.jsonl, weights.json, report.json and report.md
     #[arg(long, value_name = "DIR")]
@@ -60,14 +70,28 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     fs_err::create_dir_all(out)?;
 
-    let template = GitTemplate::new(args.git.as_deref().unwrap_or_default())?;
+    let start_from = match (&args.start_from, &args.repo) {
+        (Some(file), _) => Some(Weights::read(file)?),
+        (None, Some(_)) => Some(Weights::built_in()),
+        (None, None) => None,
+    };
+    let template = args.git.as_deref().map(GitTemplate::new).transpose()?;
+    let place = |task: &Task| match (&args.repo, &template) {
+        (Some(repo), _) => repo.clone(),
+        (None, Some(template)) => template.path(task.git()),
+        (None, None) => PathBuf::new(),
+    };
     let gather = |rows: &[Task], file: &Path| -> Result<Vec<Gathered>, FitError> {
-        let place = |task: &Task| template.path(task.git());
         let (gathered, failed) = fit::gather(rows, place, file, args.jobs.into(), &watch)?;
         warn("could not be read", &failed);
         Ok(gathered)
     };
     let mut rows = vec![];
+    if let Some(repo) = &args.repo {
+        rows = mine(repo, args.commits, &watch)?;
+        jsonl::rewrite(&out.join("tasks.jsonl"), &rows)?;
+        eprintln!("{} commits to learn from", rows.len());
+    }
     for file in &args.tasks {
         rows.extend(read(file)?);
     }
@@ -85,6 +109,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         forests: args.forests.into(),
         precision: args.precision,
         ablation: !args.no_ablation,
+        start_from,
         ..Recipe::default()
     };
     let (weights, report) = fit::fit(&gathered, &bar_tasks, &recipe, &watch)?;

@@ -40,6 +40,9 @@ pub struct Args {
     /// How a model is prompted
     #[arg(long)]
     profile: Option<String>,
+    /// Weights of the ranker, as `codegrep-train lexical` writes them
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
     /// Search a folder even if it holds a home folder
     #[arg(long)]
     any_root: bool,
@@ -55,6 +58,7 @@ pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
         budget_ms: args.budget_ms,
         max_files: args.max_files,
         profile: args.profile,
+        weights: args.weights,
         any_root: args.any_root.then_some(true),
         ..Layer::default()
     };
@@ -81,7 +85,7 @@ pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
     let progress = progress::Line::new();
     let watch = Watch::new(Some(deadline(started, budget)), Some(progress.sink()));
     interrupt::cancels(&watch);
-    let answer = retrieve(ask, &Engines::new(settings), &watch, &Early::default());
+    let answer = retrieve(ask, &Engines::new(settings)?, &watch, &Early::default());
     progress.clear();
     if watch.is_cancelled() {
         return Ok(ExitCode::from(interrupt::CODE));

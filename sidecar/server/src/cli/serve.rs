@@ -1,4 +1,5 @@
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,6 +16,9 @@ pub struct Args {
     /// What requests get that ask for `auto`: a name, a GGUF file, an http:// endpoint, or `none`
     #[arg(long)]
     model: Option<String>,
+    /// Weights of the ranker, as `codegrep-train lexical` writes them
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
     /// Requests served at the same time
     #[arg(long)]
     workers: Option<u32>,
@@ -29,12 +33,13 @@ pub struct Args {
 pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
     let flags = Layer {
         model: args.model,
+        weights: args.weights,
         workers: args.workers,
         queue: args.queue,
         any_root: args.any_root.then_some(true),
         ..Layer::default()
     };
-    let engines = Arc::new(Engines::new(Settings::load(places, flags)?));
+    let engines = Arc::new(Engines::new(Settings::load(places, flags)?)?);
     let (events, core) = core::start(Arc::clone(&engines));
     let output = protocol_output()?;
     let served = jsonrpc::serve(io::stdin(), output, events.clone(), engines);

@@ -41,6 +41,8 @@ pub struct Layer {
     /// `auto`, `none`, a name, a path, an endpoint or `scripted:FILE`.
     pub model: Option<String>,
     pub profile: Option<String>,
+    /// A file that `codegrep-train lexical` wrote; relative to the settings file.
+    pub weights: Option<PathBuf>,
     pub budget_ms: Option<u64>,
     pub max_files: Option<u32>,
     /// Lowest probability that is injected.
@@ -90,6 +92,7 @@ pub fn env_layer() -> Result<Layer, Failure> {
     Ok(Layer {
         model: variable("CODEGREP_MODEL")?,
         profile: variable("CODEGREP_PROFILE")?,
+        weights: variable::<String>("CODEGREP_WEIGHTS")?.map(PathBuf::from),
         budget_ms: variable("CODEGREP_BUDGET_MS")?,
         max_files: variable("CODEGREP_MAX_FILES")?,
         bar: variable("CODEGREP_BAR")?,
@@ -133,6 +136,6 @@ mod tests {
         fs_err::write(&path, "max_files = 3\n\nmodle = 'x'\n").unwrap();
         let failure = file_layer(&path).unwrap_err();
         let message = failure.message.replace(&dir.path().display().to_string(), "DIR");
-        expect!["DIR/config.toml:3: unknown field `modle`, expected one of `model`, `profile`, `budget_ms`, `max_files`, `bar`, `injection_tag`, `any_root`, `feedback`, `workers`, `queue`, `llama`, `endpoints`"].assert_eq(&message);
+        expect!["DIR/config.toml:3: unknown field `modle`, expected one of `model`, `profile`, `weights`, `budget_ms`, `max_files`, `bar`, `injection_tag`, `any_root`, `feedback`, `workers`, `queue`, `llama`, `endpoints`"].assert_eq(&message);
     }
 }

@@ -27,6 +27,8 @@ pub struct Settings {
     pub places: Places,
     pub model: Setting<ModelChoice>,
     pub profile: Setting<String>,
+    /// Of the ranker; `None`: the built-in ones.
+    pub weights: Setting<Option<PathBuf>>,
     pub budget: Setting<Duration>,
     pub max_files: Setting<usize>,
     /// `None`: the ranker's own.
@@ -81,17 +83,21 @@ impl Settings {
         demand("queue", &queue, queue.value <= 65_536, "0 to 65536")?;
         demand("injection_tag", &tag, is_tag(&tag.value), "letters, digits, `_` and `-`")?;
 
-        let base = match &model.source {
+        let base = |source: &Source| match source {
             Source::File(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
             _ => env::current_dir().unwrap_or_default(),
         };
+        let model_base = base(&model.source);
+        let weights = pick(layers, |layer| layer.weights.clone().map(Some), None);
+        let weights_base = base(&weights.source);
         let of_llama = |get: fn(&LlamaLayer) -> Option<u32>| {
             pick(layers, |layer| get(&layer.llama).map(Some), None)
         };
         Ok(Self {
             places,
-            model: model.map(|text| ModelChoice::parse(&text, &base)),
+            model: model.map(|text| ModelChoice::parse(&text, &model_base)),
             profile: pick(layers, |layer| layer.profile.clone(), "codegrep".to_owned()),
+            weights: weights.map(|file| file.map(|file| weights_base.join(file))),
             budget: budget_ms.map(Duration::from_millis),
             max_files: max_files.map(|files| files as usize),
             bar,
@@ -132,6 +138,9 @@ impl Settings {
         vec![
             row("model", &self.model, quoted),
             row("profile", &self.profile, quoted),
+            row("weights", &self.weights, |file| {
+                file.as_ref().map_or("(built in)".to_owned(), |file| quoted(&file.display()))
+            }),
             row("budget_ms", &self.budget, |budget| budget.as_millis().to_string()),
             row("max_files", &self.max_files, usize::to_string),
             row("bar", &self.bar, optional),

@@ -20,7 +20,7 @@ fn start() -> (Sender<Event>, std::thread::JoinHandle<()>) {
         state: home.join("state"),
     };
     let settings = Settings::load(places, Layer::default()).unwrap();
-    super::start(Arc::new(Engines::new(settings)))
+    super::start(Arc::new(Engines::new(settings).unwrap()))
 }
 
 fn job(

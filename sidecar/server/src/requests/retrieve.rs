@@ -280,7 +280,7 @@ mod tests {
                 *seen.lock().unwrap() = Some(late().unwrap().get().to_owned());
             }
         };
-        let engines = Engines::new(settings);
+        let engines = Engines::new(settings).unwrap();
         run(&engines, &Watch::new(None, Some(Arc::new(sink)))).unwrap();
         let answer = answer.lock().unwrap().take().expect("ranked");
         let answer: RetrieveResponse = serde_json::from_str(&answer).unwrap();

@@ -246,6 +246,27 @@ fn wrong_settings_name_their_source() {
 }
 
 #[test]
+fn weights_that_are_none_are_refused_by_name() {
+    let repo = Repo::shop();
+    let file = repo.home().join("w.json");
+    let find = || {
+        let ran = repo.run(&["find", "--weights", file.to_str().unwrap(), TEXT]);
+        (ran.code, ran.stderr.replace(file.to_str().unwrap(), "FILE"))
+    };
+    std::fs::write(&file, r#"{"version":3}"#).unwrap();
+    let (code, stderr) = find();
+    assert_eq!(code, Some(1));
+    expect![[r#"
+        error: the weights FILE (from the command line): weights of version 3; this program reads versions 1 and 2
+        hint: make them with `codegrep-train lexical`, or leave the setting `weights` out
+    "#]]
+    .assert_eq(&stderr);
+    std::fs::remove_file(&file).unwrap();
+    let (code, stderr) = find();
+    assert!(code == Some(1) && stderr.starts_with("error: the weights FILE"), "{stderr}");
+}
+
+#[test]
 fn settings_are_shown_with_their_source() {
     let repo = Repo::shop();
     let config = repo.home().join("codegrep/config.toml");
@@ -259,6 +280,7 @@ fn settings_are_shown_with_their_source() {
         # CONFIG/config.toml
         model = "CONFIG/m.gguf" # CONFIG/config.toml
         profile = "codegrep"                     # the built-in default
+        weights = (built in)                     # the built-in default
         budget_ms = 20000                        # the built-in default
         max_files = 5                            # CONFIG/config.toml
         bar = 0.7                                # the environment

@@ -72,12 +72,12 @@ impl EngineKind {
     }
 
     /// A fresh engine for one repository; `model` is asked by those that need one.
-    pub fn open(self, model: Option<&Arc<dyn Model>>) -> Box<dyn Engine> {
+    pub fn open(self, model: Option<&Arc<dyn Model>>, weights: &Weights) -> Box<dyn Engine> {
         let context = if self == Self::Agent { Context::None } else { Context::Candidates };
         match self {
             Self::Bm25 => Box::new(Bm25::default()),
-            Self::Lexical => Box::new(Sidecar::new(None, context)),
-            Self::Agent | Self::Hybrid => Box::new(Sidecar::new(model.cloned(), context)),
+            Self::Lexical => Box::new(Sidecar::new(None, context, weights)),
+            Self::Agent | Self::Hybrid => Box::new(Sidecar::new(model.cloned(), context, weights)),
         }
     }
 }
@@ -122,10 +122,10 @@ struct Sidecar {
 }
 
 impl Sidecar {
-    fn new(model: Option<Arc<dyn Model>>, context: Context) -> Self {
+    fn new(model: Option<Arc<dyn Model>>, context: Context, weights: &Weights) -> Self {
         let rules = Rules { context, ..Rules::default() };
         // Measured with the whole history, as a process that runs for a while has it.
-        let ranker = Ranker::new(Store::default().patient(), Weights::built_in());
+        let ranker = Ranker::new(Store::default().patient(), weights.clone());
         Self { ranker, pool: Pool::default(), rules, model }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use codegrep_agent::Model;
+use codegrep_rank::Weights;
 use codegrep_score::stats::SplitMix;
 use codegrep_tree::{GitTree, Tree, Watch};
 use rayon::prelude::*;
@@ -22,6 +23,8 @@ pub struct Plan {
     pub engines: Vec<EngineKind>,
     /// Asked by the engines that need one.
     pub model: Option<Arc<dyn Model>>,
+    /// Of the ranker.
+    pub weights: Weights,
     /// Time one question may take.
     pub budget: Option<Duration>,
     /// Repositories worked on at once; latencies are honest at 1.
@@ -87,7 +90,7 @@ pub fn run(
             let engines = plan
                 .engines
                 .iter()
-                .map(|kind| (*kind, kind.open(plan.model.as_ref())))
+                .map(|kind| (*kind, kind.open(plan.model.as_ref(), &plan.weights)))
                 .collect::<BTreeMap<_, _>>();
             for question in questions {
                 watch.check()?;

@@ -104,3 +104,34 @@ fn features_of_another_program_are_refused() {
     let error = gathered(&file).unwrap_err().to_string();
     assert!(error.contains("t-0 was gathered with other features"), "{error}");
 }
+
+#[test]
+fn features_are_gathered_once_and_mined_commits_can_be_asked() {
+    use codegrep_tree::fixture::Fixture;
+    let repo =
+        Fixture::new("//- /shop/cart.py\nclass Cart:\n    total = 0\n//- /shop/tax.py\nrate = 1\n");
+    repo.commit("Start");
+    for (round, path) in ["shop/cart.py", "shop/tax.py", "shop/cart.py"].iter().enumerate() {
+        repo.write(path, format!("class Cart:\n    total = {round}\n    rate = {round}\n"));
+        repo.commit("Compute total and rate of a Cart anew");
+    }
+    let mined = crate::mine::mine(repo.path(), 2, &Watch::idle()).unwrap();
+    let gold: Vec<_> = mined.iter().flat_map(|task| &task.gold_files).collect();
+    assert_eq!(gold, ["shop/cart.py", "shop/tax.py"], "newest first");
+
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("features.jsonl");
+    let place = |_: &crate::tasks::Task| repo.path().to_owned();
+    let missing = crate::tasks::Task {
+        base_commit: "0".repeat(40),
+        instance_id: "gone".into(),
+        ..mined[0].clone()
+    };
+    let asked = [mined[0].clone(), missing, mined[1].clone()];
+    let (first, failed) = gather(&asked, place, &file, 1, &Watch::idle()).unwrap();
+    assert_eq!(first.iter().map(Gathered::found).collect::<Vec<_>>(), [1, 1]);
+    assert!(failed.len() == 1 && failed[0].starts_with("gone: "), "{failed:?}");
+    let nowhere = |_: &crate::tasks::Task| dir.path().join("nowhere");
+    let (again, failed) = gather(&mined, nowhere, &file, 1, &Watch::idle()).unwrap();
+    assert_eq!((again, failed), (first, vec![]), "nothing is read twice");
+}
