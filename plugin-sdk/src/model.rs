@@ -52,7 +52,7 @@ pub struct ModelLoadParams {
 pub struct ModelLoadResponse {
     /// Its short name.
     pub model: String,
-    /// SHA-256 of its weights; null for a remote one.
+    /// SHA-256 of its weights; null for a remote one, or when the time ended before it was known.
     pub hash: Option<String>,
     /// Milliseconds the load took; 0 when it was in memory.
     pub ms: u64,
@@ -76,6 +76,6 @@ pub struct AdapterLoadResponse {
     pub adapter: String,
     /// The model it was loaded beside.
     pub model: String,
-    /// SHA-256 of the model's weights; null for a remote one.
+    /// SHA-256 of the adapter when it was added; null when it is no longer listed.
     pub hash: Option<String>,
 }

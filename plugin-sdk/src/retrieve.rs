@@ -43,7 +43,8 @@ pub struct RetrieveParams {
     /// What the first observation holds; the profile's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// Ties the requests and the feedback of one task together.
+    /// Any name for the task. Give the same to `feedback`, whose log keeps it, to tell what that is
+    /// about; of the request itself nothing is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// Asks for `retrieve/progress` notifications that carry this token.

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
     pub name: String,
+    /// The name of the adapter.
+    pub adapter: Option<String>,
     pub config: ModelConfig,
 }
 
@@ -24,7 +26,7 @@ impl Models {
         settings: &Settings,
     ) -> Result<Option<Lazy>, Failure> {
         let chosen = choose(choice, adapter, settings)?;
-        Ok(chosen.map(|chosen| self.get(&chosen.config, &chosen.name)))
+        Ok(chosen.map(|chosen| self.get(chosen)))
     }
 }
 
@@ -49,6 +51,7 @@ pub fn choose(
         };
         let path = installed(name, Kind::Adapter, settings)?;
         config.adapter = Some(AdapterConfig { path, scale: 1.0 });
+        chosen.adapter = Some(name.to_owned());
     }
     Ok(Some(chosen))
 }
@@ -82,7 +85,7 @@ fn model(choice: &ModelChoice, settings: &Settings) -> Result<Option<Chosen>, Fa
         }
         ModelChoice::Scripted(path) => (choice.to_string(), ModelConfig::Scripted(path.clone())),
     };
-    Ok(Some(Chosen { name, config }))
+    Ok(Some(Chosen { name, adapter: None, config }))
 }
 
 /// Where the user's settings name no model: the one that was added last, if it can be run.
@@ -96,7 +99,7 @@ fn default_of(settings: &Settings) -> Option<Chosen> {
         .filter(|stored| stored.manifest.kind == Kind::Model && stored.broken.is_none());
     let last = usable.max_by(|a, b| a.manifest.added.cmp(&b.manifest.added))?;
     let config = ModelConfig::Llama(settings.llama(last.path));
-    Some(Chosen { name: last.manifest.name, config })
+    Some(Chosen { name: last.manifest.name, adapter: None, config })
 }
 
 /// Where the model or adapter of this name lies.

@@ -21,9 +21,10 @@ use codegrep_plugin_sdk::{ErrorKind, QueueInfo, code};
 use codegrep_tree::{Stop, Watch};
 use tokio::sync::oneshot;
 
-pub use choose::choose;
+pub use choose::{Chosen, choose};
 pub use engines::Engines;
 pub use job::{Answer, Job, JobId, Late, Run, Serve, deadline, serialise};
+pub use models::Lazy;
 pub use roots::Root;
 pub use workspace::Workspace;
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use codegrep_agent::ModelInfo;
+use codegrep_agent::{Model as _, ModelError};
+use codegrep_model::store::Store;
 use codegrep_plugin_sdk::{
     AdapterLoad, AdapterLoadParams, AdapterLoadResponse, ModelLoad, ModelLoadParams,
     ModelLoadResponse,
@@ -8,7 +9,7 @@ use codegrep_plugin_sdk::{
 use codegrep_tree::Watch;
 
 use crate::config::{ModelChoice, Settings};
-use crate::core::{Engines, Serve};
+use crate::core::{Engines, Lazy, Serve};
 use crate::failure::Failure;
 
 /// Reading gigabytes from a slow disk takes its time.
@@ -24,8 +25,9 @@ impl Serve for ModelLoad {
         engines: &Engines,
         watch: &Watch,
     ) -> Result<ModelLoadResponse, Failure> {
-        let (info, took) = load(&params.model, None, engines, watch)?;
+        let (lazy, took) = load(&params.model, None, engines, watch)?;
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let info = lazy.hashed(watch).map_err(|error| stopped(error, watch))?;
         Ok(ModelLoadResponse { model: info.name, hash: info.hash, ms })
     }
 }
@@ -40,27 +42,37 @@ impl Serve for AdapterLoad {
         engines: &Engines,
         watch: &Watch,
     ) -> Result<AdapterLoadResponse, Failure> {
-        let (info, _) = load(&params.model, Some(&params.adapter), engines, watch)?;
-        Ok(AdapterLoadResponse { adapter: params.adapter, model: info.name, hash: info.hash })
+        let (lazy, _) = load(&params.model, Some(&params.adapter), engines, watch)?;
+        let stored = Store::at(&engines.settings.places.models).find(&params.adapter).ok();
+        Ok(AdapterLoadResponse {
+            adapter: params.adapter,
+            model: lazy.info().name,
+            hash: stored.map(|stored| stored.manifest.sha256),
+        })
     }
 }
 
-/// Here a model that cannot be had is an error: it is all that was asked for.
+fn stopped(error: ModelError, watch: &Watch) -> Failure {
+    watch
+        .check()
+        .err()
+        .map(Failure::from)
+        .unwrap_or_else(|| Failure::environment(error.to_string()).hint(error.hint().to_owned()))
+}
+
+/// The model and how long it took to load; nothing when it was in memory. Here a model that cannot be had is an error: it is all that was asked for.
 fn load(
     model: &str,
     adapter: Option<&str>,
     engines: &Engines,
     watch: &Watch,
-) -> Result<(ModelInfo, Duration), Failure> {
+) -> Result<(Lazy, Duration), Failure> {
     let choice = ModelChoice::of_request(model);
     let lazy = engines.models.choose(&choice, adapter, &engines.settings)?.ok_or_else(|| {
         Failure::environment(format!("{model:?} stands for no model on this machine"))
             .hint("`codegrep model pull` gets one, `codegrep model add` takes a file of yours")
     })?;
-    let (model, took) = lazy.wait(watch).map_err(|error| {
-        watch.check().err().map(Failure::from).unwrap_or_else(|| {
-            Failure::environment(error.to_string()).hint(error.hint().to_owned())
-        })
-    })?;
-    Ok((model.info(), took))
+    let (_, took) = lazy.wait(watch).map_err(|error| stopped(error, watch))?;
+    let took = if lazy.was_loaded { Duration::ZERO } else { took };
+    Ok((lazy, took))
 }
