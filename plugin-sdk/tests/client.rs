@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use codegrep_plugin_sdk::{
-    Client, ClientError, Health, NoParams, PeerInfo, Retrieve, RetrieveParams,
+    Client, ClientError, Health, NoParams, PeerInfo, ProgressToken, Retrieve, RetrieveParams,
 };
 use expect_test::expect;
 
@@ -46,6 +46,49 @@ fn a_server_that_talks_nonsense() {
     expect![[r#"the server speaks protocol version 2, this client 1"#]].assert_eq(&error(
         r#"read l; echo "$hello" | sed s/Version\":1/Version\":2/; cat >/dev/null"#,
     ));
+}
+
+#[test]
+fn a_broken_protocol_is_told_to_every_call() {
+    let client = spawn(r#"read l; echo "$hello"; read l; read l; echo Oops; cat >/dev/null"#);
+    let client = client.unwrap();
+    let first = client.call::<Health>(&NoParams {});
+    let second = client.retrieve(RetrieveParams::new("t", "/r"));
+    let waited = [first.wait().unwrap_err(), second.wait().unwrap_err()];
+    let late = client.call::<Health>(&NoParams {}).wait().unwrap_err();
+    for error in waited.into_iter().chain([late]) {
+        expect![[r#"the server broke the protocol: expected value at line 1 column 1, in the line "Oops""#]]
+            .assert_eq(&error.to_string());
+    }
+}
+
+#[test]
+fn a_time_beyond_the_clock_is_no_deadline() {
+    let client = spawn(r#"read l; echo "$hello"; read l; exit 1"#).unwrap();
+    let error = client.call::<Health>(&NoParams {}).wait_timeout(Duration::MAX).unwrap_err();
+    assert!(matches!(error, ClientError::Died { .. }), "{error}");
+}
+
+#[test]
+fn a_flood_of_progress_does_not_outlast_the_deadline() {
+    let flood = r#"{"jsonrpc":"2.0","method":"retrieve/progress","params":{"progressToken":7,"stage":"rank","turn":0,"toolCalls":0,"message":"still at it"}}"#;
+    let client = spawn(&format!(
+        r#"read l; echo "$hello"; read l; while :; do echo '{flood}' || exit; done"#
+    ))
+    .unwrap();
+    let mut params = RetrieveParams::new("t", "/r");
+    params.progress_token = Some(ProgressToken::Number(7));
+    let mut news = 0;
+    let call = client.retrieve(params);
+    // News comes faster than it is taken, so the channel is never empty.
+    let error = call
+        .wait_with(Some(Duration::from_millis(200)), |_| {
+            news += 1;
+            std::thread::sleep(Duration::from_millis(5));
+        })
+        .unwrap_err();
+    expect!["no answer within 200ms; the request was cancelled"].assert_eq(&error.to_string());
+    assert!(news > 0);
 }
 
 #[test]

@@ -75,7 +75,8 @@ impl<M: Method> Call<M> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        let deadline = time.map(|time| (time, Instant::now() + time));
+        // A time beyond what the clock can hold is no deadline.
+        let deadline = time.and_then(|time| Some((time, Instant::now().checked_add(time)?)));
         loop {
             let received = match deadline {
                 None => self.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -84,7 +85,15 @@ impl<M: Method> Call<M> {
                 }
             };
             match (received, deadline) {
-                (Ok(Incoming::Progress(progress)), _) => on_progress(progress),
+                (Ok(Incoming::Progress(progress)), _) => {
+                    on_progress(progress);
+                    // A server that always has news must not hold the call for ever.
+                    if let Some((time, at)) = deadline
+                        && Instant::now() >= at
+                    {
+                        return Err(ClientError::Timeout(time));
+                    }
+                }
                 (Ok(Incoming::Answer(answer)), _) => {
                     self.answered = true;
                     return serde_json::from_str(answer?.get()).map_err(|error| {

@@ -135,7 +135,8 @@ impl Link {
 
     /// Why nothing will be answered any more.
     pub(super) fn death(&self) -> ClientError {
-        if let Some(broken) = lock(&self.broken).take() {
+        // For every call that waited and for every later one.
+        if let Some(broken) = lock(&self.broken).clone() {
             return ClientError::Protocol(broken);
         }
         let mut status = None;
