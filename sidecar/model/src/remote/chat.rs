@@ -9,6 +9,7 @@ use crossbeam_channel::RecvTimeoutError;
 use super::conversation::Conversation;
 use super::exchange::exchange;
 use super::fault::protocol;
+use super::reply::Reply;
 use super::shared::Shared;
 
 /// How long a cancelled or late turn may go unnoticed.
@@ -42,7 +43,7 @@ impl Chat for RemoteChat {
             return Err(ModelError::Full { needed: needed - room.left(), capacity: room.capacity });
         }
         self.conversation.push(messages)?;
-        self.pushed += needed;
+        self.pushed = self.pushed.saturating_add(needed);
         Ok(())
     }
 
@@ -73,12 +74,13 @@ impl Chat for RemoteChat {
             None => Usage {
                 prompt_new: self.pushed,
                 evaluated: None,
-                generated: count(&reply.content) + count(&text),
+                generated: estimate_reply(&reply),
             },
         };
         self.counted = match reply.tokens {
             Some(tokens) => tokens.prompt_tokens.saturating_add(tokens.completion_tokens),
-            None => self.used().saturating_add(usage.generated),
+            // What was thought is not sent again.
+            None => self.used().saturating_add(count(&text)),
         };
         self.pushed = 0;
         let end = match reply.finish.as_deref() {
@@ -159,6 +161,13 @@ pub(super) fn wait<T: Send + 'static>(
 /// punctuation at two.
 fn count(text: &str) -> u32 {
     u32::try_from(text.len().saturating_mul(2).div_ceil(5)).unwrap_or(u32::MAX)
+}
+
+/// Tokens of what the server sent: text, thoughts in it, and calls.
+fn estimate_reply(reply: &Reply) -> u32 {
+    reply.calls.iter().fold(count(&reply.content), |sum, call| {
+        sum.saturating_add(count(&call.name)).saturating_add(count(&call.arguments))
+    })
 }
 
 fn estimate(message: &Message) -> u32 {

@@ -22,6 +22,23 @@ fn two_calls() -> Vec<Value> {
     ]
 }
 
+/// Two fifths of a token a byte; thoughts are generated and not sent again.
+#[test]
+fn a_reply_without_the_servers_count_is_estimated_once() {
+    for (text, generated, kept) in [
+        ("x".repeat(100), 40, 40),
+        (format!("<think>{}</think>{}", "y".repeat(85), "x".repeat(100)), 80, 40),
+    ] {
+        let server = Server::start(vec![says(&text)]);
+        let mut chat = asked(RemoteConfig::new(&server.url, "stub"));
+        let before = chat.room().used;
+        let turn = chat.turn(&calls(), &Watch::idle()).unwrap();
+        assert_eq!(turn.text, "x".repeat(100));
+        let usage = Usage { prompt_new: before, evaluated: None, generated };
+        assert_eq!((turn.usage, chat.room().used), (usage, before + kept), "{text}");
+    }
+}
+
 #[test]
 fn a_conversation_of_calls_results_and_an_answer() {
     let server = Server::start(vec![
