@@ -1,5 +1,7 @@
 //! Task rows: an issue, a commit, and the files its fix edits (spec 3, "Files").
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +92,8 @@ fn owner_name(git: &str) -> Result<(&str, &str), String> {
 /// is left.
 pub fn read(path: &Path) -> Result<(Vec<Task>, Vec<BadRow>), TasksError> {
     let (mut tasks, mut bad) = (Vec::new(), Vec::new());
+    // Line by id: records are told apart by it.
+    let mut first = HashMap::new();
     for (at, line) in std::io::BufReader::new(fs_err::File::open(path)?).split(b'\n').enumerate() {
         let line = line?;
         if line.trim_ascii().is_empty() {
@@ -97,7 +101,18 @@ pub fn read(path: &Path) -> Result<(Vec<Task>, Vec<BadRow>), TasksError> {
         }
         let row = serde_json::from_slice::<Task>(&line)
             .map_err(|error| error.to_string())
-            .and_then(|task| task.check().map(|()| task));
+            .and_then(|task| task.check().map(|()| task))
+            .and_then(|task| match first.entry(task.instance_id.clone()) {
+                Entry::Occupied(first) => Err(format!(
+                    "instance_id {:?} is that of line {} already",
+                    task.instance_id,
+                    first.get()
+                )),
+                Entry::Vacant(new) => {
+                    new.insert(at + 1);
+                    Ok(task)
+                }
+            });
         match row {
             Ok(task) => {
                 tasks.push(Task { language: crate::language::canonical(&task.language), ..task })
@@ -162,6 +177,15 @@ mod tests {
         assert_eq!(tasks[0].language, "cpp");
         assert!(tasks[0].names_gold());
         assert_eq!(bad.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn the_second_task_of_an_id_is_a_bad_row() {
+        let second = ROW.replace("x.cc breaks", "y.cc breaks");
+        let (tasks, bad) = read_text(&format!("{ROW}\n{second}\n")).unwrap();
+        assert_eq!((tasks.len(), tasks[0].problem_statement.as_str()), (1, "x.cc breaks"));
+        let why = "instance_id \"a__b-1\" is that of line 1 already".to_owned();
+        assert_eq!(bad, [BadRow { line: 2, why }]);
     }
 
     #[test]

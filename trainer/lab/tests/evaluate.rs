@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use codegrep_lab::evaluate::engine::EngineKind;
 use codegrep_lab::evaluate::{EvaluateError, Evaluation, Plan, RunError, Split, evaluate};
@@ -138,6 +139,48 @@ fn a_killed_run_goes_on_where_it_stopped() {
         fs::read_to_string(&instances).unwrap().ends_with(&all),
         "a file that is not ours is left alone"
     );
+}
+
+#[test]
+fn a_run_goes_on_with_its_own_experiment_only() {
+    let (root, rows) = repositories();
+    let first = Evaluation { resume: true, ..evaluation(&root, &rows) };
+    evaluate(&first, &Watch::idle()).unwrap();
+    let instances = first.out.join("instances.jsonl");
+    let all = fs::read_to_string(&instances).unwrap();
+
+    // Other engines and more jobs make no other experiment.
+    let mut same = first.clone();
+    same.plan = Plan { engines: vec![EngineKind::Lexical], jobs: 1, ..same.plan };
+    evaluate(&same, &Watch::idle()).unwrap();
+
+    let refused = |other: Evaluation, differing: &str| {
+        let error = evaluate(&other, &Watch::idle()).unwrap_err();
+        assert!(matches!(error, EvaluateError::Other { .. }), "{error}");
+        assert!(error.to_string().contains(differing), "{error}");
+        let mut records = fs::read_to_string(&instances).unwrap().lines().count();
+        records -= all.lines().count();
+        assert_eq!(records, 0, "nothing was asked");
+    };
+    let with = |change: fn(&mut Evaluation)| {
+        let mut other = first.clone();
+        change(&mut other);
+        other
+    };
+    refused(with(|other| other.plan.seed = 2), "(seed was 1 and is 2)");
+    refused(with(|other| other.plan.wrong = 1), "(wrong was 3 and is 1)");
+    refused(with(|other| other.limit = Some(2)), "(limit was null and is 2)");
+    refused(
+        with(|other| other.plan.budget = Some(Duration::from_secs(9))),
+        "(budget_ms was null and is 9000)",
+    );
+    refused(with(|other| other.split = Split::Open), "(split was \"all\" and is \"open\")");
+    let fewer = evaluation(&root, &rows[..3]);
+    refused(Evaluation { resume: true, ..fewer }, "(tasks_sha256 was ");
+
+    evaluation(&root, &rows);
+    fs::remove_file(first.out.join("experiment.json")).unwrap();
+    refused(first.clone(), "it does not say how its records were made");
 }
 
 #[test]

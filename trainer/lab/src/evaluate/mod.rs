@@ -1,6 +1,7 @@
 //! Measures engines on task rows (spec 3): one table, one run.
 
 pub mod engine;
+mod experiment;
 pub mod record;
 pub mod report;
 mod run;
@@ -10,15 +11,18 @@ use std::path::{Path, PathBuf};
 
 use codegrep_score::stats::SplitMix;
 use codegrep_tree::Watch;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use experiment::Experiment;
 pub use run::{Plan, RunError};
 use summary::Summary;
 
 use crate::tasks::{self, BadRow, Task, TasksError};
 
 /// Which tasks of a file are asked: the closing third is kept apart from daily measuring.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Split {
     /// All.
     All,
@@ -48,7 +52,8 @@ pub struct Evaluation {
     pub limit: Option<usize>,
     pub plan: Plan,
     pub out: PathBuf,
-    /// Go on with the records already in `out` instead of refusing a used folder.
+    /// Go on with the records already in `out`, of the same experiment, instead of refusing a used
+    /// folder.
     pub resume: bool,
     /// As typed, for the report.
     pub command: String,
@@ -64,6 +69,10 @@ pub enum EvaluateError {
     Io(#[from] std::io::Error),
     #[error("{0}: holds an evaluation already; go on with --resume, or choose another --out")]
     Used(PathBuf),
+    #[error(
+        "{out}: holds another experiment ({differing}); repeat its settings, or choose another --out"
+    )]
+    Other { out: PathBuf, differing: String },
     #[error("no task is left of {0}; check --split and --limit")]
     NoTask(PathBuf),
     #[error("the report cannot be written: {0}")]
@@ -72,7 +81,7 @@ pub enum EvaluateError {
     Json(#[from] serde_json::Error),
 }
 
-/// Runs it and writes `instances.jsonl`, `summary.json`, `report.md` and `report.html` to `out`.
+/// Runs it and writes `experiment.json`, `instances.jsonl`, `summary.json`, `report.md` and `report.html` to `out`.
 /// Returns the summary and the rows that could not be used.
 pub fn evaluate(
     evaluation: &Evaluation,
@@ -90,9 +99,8 @@ pub fn evaluate(
     let out = &evaluation.out;
     fs_err::create_dir_all(out)?;
     let instances = out.join("instances.jsonl");
-    if instances.exists() && !evaluation.resume {
-        return Err(EvaluateError::Used(out.clone()));
-    }
+    let text = fs_err::read(&evaluation.tasks)?;
+    Experiment::of(evaluation, &text).enter(out, evaluation.resume)?;
     let records = run::run(&tasks, &evaluation.plan, &instances, watch)?;
     let asked = tasks
         .iter()
@@ -103,7 +111,7 @@ pub fn evaluate(
     let summary = summary::summarise(&records);
     let from = report::Provenance {
         tasks_file: file_name(&evaluation.tasks),
-        tasks_sha256: hex(&Sha256::digest(fs_err::read(&evaluation.tasks)?)),
+        tasks_sha256: hex(&Sha256::digest(&text)),
         command: evaluation.command.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         bad_rows: bad.len(),
