@@ -2,6 +2,7 @@ use codegrep_tree::{Kind, READ_LIMIT, RepoPath, Stop, Tree, Watch};
 
 use crate::record::Found;
 use crate::syntax::AnswerFile;
+use crate::tools::decode;
 
 /// The files of an answer that exist, each once, with line ranges inside the file; and how many
 /// do not exist. An answer that came at the last moment still counts: only a cancel stops this.
@@ -46,8 +47,9 @@ fn existing(written: &str, tree: &dyn Tree) -> Option<RepoPath> {
 
 fn count_lines(path: &RepoPath, tree: &dyn Tree) -> u32 {
     let Ok(blob) = tree.read(path, READ_LIMIT) else { return 0 };
-    let unfinished = blob.bytes.last().is_some_and(|byte| *byte != b'\n');
-    let newlines = blob.bytes.iter().filter(|byte| **byte == b'\n').count();
+    let bytes = decode(blob.bytes);
+    let unfinished = bytes.last().is_some_and(|byte| *byte != b'\n');
+    let newlines = memchr::memchr_iter(b'\n', &bytes).count();
     u32::try_from(newlines + usize::from(unfinished)).unwrap_or(u32::MAX)
 }
 

@@ -1,9 +1,10 @@
 //! What the lexical engine and the agent found, as one ranking.
 
-use codegrep_rank::{Candidate, Evidence, EvidenceKind, Source};
+use codegrep_rank::{Candidate, Evidence, EvidenceKind, Source, quoted};
 use codegrep_tree::{READ_LIMIT, RepoPath, Tree, Watch};
 
 use crate::record::{Episode, Found};
+use crate::tools::decode;
 
 /// Probability of an agent's file at each place of its answer, on the agent's word alone; later
 /// places as the last. The first lies below the gate's default bar: a model whose precision has
@@ -29,7 +30,7 @@ pub fn probability(lexical: Option<f64>, place: Option<usize>) -> f64 {
 }
 
 /// The candidates of both, best first. Without an answer of the agent the lexical ranking stands
-/// as it is.
+/// as it is. When `watch` has stopped, what the agent saw is left out.
 pub fn join(
     lexical: &[Candidate],
     episode: &Episode,
@@ -74,8 +75,6 @@ pub fn join(
 
 /// Lines of evidence of one file.
 const LINES: usize = 3;
-/// Longer lines are data, not code.
-const WIDEST: usize = 400;
 
 /// The lines of `found` that the agent saw: matches of its greps, then the first line of each
 /// range it read; those inside its line ranges first.
@@ -100,17 +99,16 @@ fn seen(path: &RepoPath, found: &Found, episode: &Episode, tree: &dyn Tree) -> V
     lines.sort_by_key(|(line, kind)| (!inside(*line), *kind == EvidenceKind::Read, *line));
     let mut evidence: Vec<Evidence> = Vec::new();
     let Ok(blob) = tree.read(path, READ_LIMIT) else { return evidence };
-    let text: Vec<&[u8]> = blob.bytes.split(|byte| *byte == b'\n').collect();
+    // Numbered as the tools did.
+    let bytes = decode(blob.bytes);
+    let text: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     for (line, kind) in lines {
         if evidence.len() == LINES {
             break;
         }
-        let bytes = text.get((line as usize).wrapping_sub(1)).copied().unwrap_or_default();
-        let Ok(text) = std::str::from_utf8(bytes) else { continue };
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        let new = evidence.iter().all(|e| e.line != line);
-        if new && !text.trim().is_empty() && text.len() <= WIDEST {
-            evidence.push(Evidence { line, text: text.to_owned(), kind });
+        let text = quoted(text.get((line as usize).wrapping_sub(1)).copied().unwrap_or_default());
+        if !text.is_empty() && evidence.iter().all(|e| e.line != line) {
+            evidence.push(Evidence { line, text, kind });
         }
     }
     evidence

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use codegrep_index::{IndexState, IndexStatus};
-use codegrep_rank::{self as rank, Candidate, RankError, Ranker, Verdict};
+use codegrep_rank::{self as rank, Candidate, RankError, Ranked, Ranker, Verdict};
 use codegrep_tree::{Event, Stage, Stop, Tree, TreeError, Watch};
 
 use crate::chat::{Model, ModelInfo};
@@ -101,6 +101,7 @@ pub fn answer(
                 RankError::Tree(error) => AnswerError::Tree(error),
             },
         )?;
+    let ranked_whole = is_whole(&ranked, tree) && watch.check().is_ok();
     watch.report(Event {
         stage: Stage::Rank,
         turn: 0,
@@ -126,6 +127,8 @@ pub fn answer(
         Some(episode) => join::join(&ranked.candidates, episode, tree, watch),
         None => ranked.candidates,
     };
+    // Past the deadline evidence is left out.
+    let joined_whole = episode.is_none() || watch.check().is_ok();
     let mut files = rank::cut(&joined, request.max_files);
     let verdict = if request.gate {
         let (kept, verdict) = rank::gate(&files, rules.bar.unwrap_or(engines.ranker.default_bar()));
@@ -144,7 +147,6 @@ pub fn answer(
         Verdict::Abstain { .. } => None,
     };
 
-    let ready = ranked.index.state == IndexState::Ready;
     let run_again = match &episode {
         Some(episode) => episode.reproducible && rules.sampling.temperature <= 0.0,
         None => true,
@@ -157,7 +159,7 @@ pub fn answer(
             model: Duration::from_millis(episode.as_ref().map_or(0, |episode| episode.ms)),
             total: started.elapsed(),
         },
-        reproducible: ready && run_again,
+        reproducible: ranked_whole && run_again && joined_whole,
         index: ranked.index,
         files,
         ranked: joined,
@@ -167,6 +169,13 @@ pub fn answer(
         episode,
         warnings,
     })
+}
+
+/// Whether time cut nothing from what the ranking went by: the files, and the history where there
+/// is one.
+fn is_whole(ranked: &Ranked, tree: &dyn Tree) -> bool {
+    let has_history = || tree.history().is_some_and(|history| !history.tips().is_empty());
+    ranked.index.state == IndexState::Ready && (ranked.index.git_signals || !has_history())
 }
 
 /// The agent answered when a file of its answer exists; otherwise the ranking did.

@@ -26,6 +26,22 @@ pub enum StopReason {
     NoModel,
 }
 
+impl StopReason {
+    /// Whether a run that ends so would end so again: time, a cancel and a model that fails are
+    /// no part of the question.
+    pub fn is_reproducible(self) -> bool {
+        match self {
+            Self::Deadline | Self::Cancelled | Self::ModelError => false,
+            Self::Answered
+            | Self::NoAnswer
+            | Self::Turns
+            | Self::Tokens
+            | Self::ContextFull
+            | Self::NoModel => true,
+        }
+    }
+}
+
 /// One run of the loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
@@ -47,7 +63,7 @@ pub struct Episode {
     pub unknown_paths: u32,
     /// The answer was forced early because time ran short.
     pub hurried: bool,
-    /// Every turn was, and no deadline had a say.
+    /// Every turn was, and neither time nor a cancel nor a failure had a say.
     pub reproducible: bool,
     /// Wall time of the run, milliseconds.
     pub ms: u64,

@@ -82,23 +82,26 @@ impl Shown<'_> {
         self.lines.push(Evidence { line, text: self.text(line), kind });
     }
 
-    /// The line as it stands in the file, without the blanks around it; its start when it is
-    /// long, nothing when it is not UTF-8.
     fn text(&self, line: u32) -> String {
-        let bytes = self.source.line(line).unwrap_or_default();
-        // Whole characters of a long line, wherever the cut falls.
-        let head = &bytes[..bytes.len().min(WIDTH * 8)];
-        let text = match std::str::from_utf8(head) {
-            Ok(text) => text,
-            Err(error) if error.error_len().is_none() => {
-                std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
-            }
-            Err(_) => return String::new(),
-        };
-        let text = text.trim();
-        let end = text.char_indices().nth(WIDTH).map_or(text.len(), |(end, _)| end);
-        text[..end].trim_end().to_owned()
+        quoted(self.source.line(line).unwrap_or_default())
     }
+}
+
+/// A line as [`Evidence`] quotes it: as it stands in the file, without the blanks around it; its
+/// first 200 characters when it is long, nothing when it is not UTF-8.
+pub fn quoted(line: &[u8]) -> String {
+    // Whole characters of a long line, wherever the cut falls.
+    let head = &line[..line.len().min(WIDTH * 8)];
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return String::new(),
+    };
+    let text = text.trim();
+    let end = text.char_indices().nth(WIDTH).map_or(text.len(), |(end, _)| end);
+    text[..end].trim_end().to_owned()
 }
 
 fn traced_lines(file: &Read, query: &Query, index: &Index) -> Vec<u32> {

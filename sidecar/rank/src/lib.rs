@@ -28,6 +28,7 @@ use codegrep_tree::{RepoPath, Stop, TreeError};
 pub use calibration::Calibration;
 pub use candidates::{Ranker, candidates, explain};
 pub use cut::{best_prefix, cut};
+pub use evidence::quoted;
 pub use features::Features;
 pub use forest::{Forest, Tree};
 pub use gate::gate;
@@ -47,7 +48,8 @@ pub enum EvidenceKind {
     Read,
 }
 
-/// A line that speaks for a file; `text` stands in the file at that line, verbatim.
+/// A line that speaks for a file; `text` stands in the file at that line, verbatim, as [`quoted`]
+/// cuts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
     /// 1-based.

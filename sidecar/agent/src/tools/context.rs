@@ -5,6 +5,9 @@ use codegrep_tree::{Listing, Scope, Stop, Tree, TreeError, Watch};
 
 use super::{Observation, ToolLimits};
 
+/// What is being done while a place is walked.
+pub(super) const LISTING: &str = "listing files";
+
 type Walk = Arc<OnceLock<Result<Listing, TreeError>>>;
 
 /// What the calls of one turn share.
@@ -56,13 +59,15 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A failure of the tree as a tool's error; `time` is what the tool may take.
-    pub(super) fn error(&self, err: &TreeError, time: Duration) -> Observation {
-        Observation::error(match err {
+    /// A failure of the tree while `doing` something, as a tool's error; `time` is what the tool
+    /// may take.
+    pub(super) fn error(&self, err: &TreeError, doing: &str, time: Duration) -> Observation {
+        match err {
             TreeError::Stopped(stop) => {
-                format!("{} while listing files", self.stopped(*stop, time))
+                let why = self.stopped(*stop, time);
+                Observation::stopped(format!("{why} while {doing}"))
             }
-            err => err.to_string(),
-        })
+            err => Observation::error(err),
+        }
     }
 }

@@ -2,7 +2,7 @@ use codegrep_tree::{Entry, Kind, RepoPath, Scope, Watch};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::args::Glob;
-use super::context::Context;
+use super::context::{Context, LISTING};
 use super::page::{count, page};
 use super::{Observation, paths};
 
@@ -85,7 +85,7 @@ pub(super) fn run(asked: &Glob, cx: &Context<'_>) -> Observation {
     let watch = cx.watch.within(cx.limits.glob_time);
     let base = match paths::named(cx, asked.path.as_deref()) {
         Ok((base, _)) => base,
-        Err(message) => return Observation::error(message),
+        Err(refused) => return refused,
     };
     let pattern = asked.pattern.trim();
     let narrow = scope(cx, &base, Some(pattern));
@@ -109,16 +109,16 @@ pub(super) fn run(asked: &Glob, cx: &Context<'_>) -> Observation {
         let walked = cx.walk(scope, &watch);
         let listing = match walked.listing() {
             Ok(listing) => listing,
-            Err(err) => return cx.error(err, cx.limits.glob_time),
+            Err(err) => return cx.error(err, LISTING, cx.limits.glob_time),
         };
         match select(&listing.entries, &filter, &watch) {
             Ok(found) if found.is_empty() => {}
             Ok(found) => return show(&found, note, cx),
-            Err(stop) => return cx.error(&stop.into(), cx.limits.glob_time),
+            Err(stop) => return cx.error(&stop.into(), LISTING, cx.limits.glob_time),
         }
     }
-    let text = format!("no file matches {pattern}{}", paths::suggest(cx, pattern));
-    Observation { text, ..Observation::default() }
+    let text = format!("no file matches {pattern}");
+    paths::suggest(cx, pattern, Observation { text, ..Observation::default() })
 }
 
 fn select(

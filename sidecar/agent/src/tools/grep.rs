@@ -45,8 +45,9 @@ struct Found {
 }
 
 /// Checks a call, and finds out where it looks.
-pub(super) fn plan(asked: Asked, cx: &Context<'_>) -> Result<Grep, String> {
-    let pattern = pattern::compile(&asked.pattern, asked.ignore_case, cx.limits.forgiving)?;
+pub(super) fn plan(asked: Asked, cx: &Context<'_>) -> Result<Grep, Observation> {
+    let pattern = pattern::compile(&asked.pattern, asked.ignore_case, cx.limits.forgiving)
+        .map_err(Observation::error)?;
     // A pattern given as the path is a glob.
     let as_glob = asked.path.as_deref().filter(|path| {
         asked.glob.is_none()
@@ -62,7 +63,8 @@ pub(super) fn plan(asked: Asked, cx: &Context<'_>) -> Result<Grep, String> {
     let (place, filter) = match kind {
         Kind::File { size } => (Place::File(Entry { path, size, stamp: 0 }), None),
         Kind::Dir => {
-            let filter = wanted.map(|glob| Filter::new(glob, &path, false)).transpose()?;
+            let filter = wanted.map(|glob| Filter::new(glob, &path, false)).transpose();
+            let filter = filter.map_err(Observation::error)?;
             (Place::Below(glob::scope(cx, &path, wanted)), filter)
         }
     };
@@ -153,7 +155,10 @@ impl Grep {
         let more = hits.len() > self.most;
         let hits = &hits[..hits.len().min(self.most)];
         let mut notes = Vec::new();
-        if last == usize::MAX && done < files.len() {
+        // A search that found enough leaves files alone, too; one that was stopped before may
+        // have left some that come before what it found.
+        let halted = done < files.len() && (last == usize::MAX || !stopped.is_empty());
+        if last == usize::MAX && halted {
             notes.push(format!(
                 "{stopped}, {} of {} files searched; narrow path or glob",
                 count(done),
@@ -170,7 +175,13 @@ impl Grep {
         if hits.is_empty() {
             let none = self.none(&notes);
             let error = self.pattern.note.is_some() || done < files.len();
-            return Observation { text: none, error, ..Observation::default() };
+            return Observation {
+                text: none,
+                error,
+                cut: halted,
+                stopped: halted,
+                ..Observation::default()
+            };
         }
         let lines: Vec<String> = hits.iter().map(|(path, hit)| line(path, hit)).collect();
         let (text, shown) = page(&lines, cx.limits.result_chars, |shown| {
@@ -198,7 +209,8 @@ impl Grep {
             hits: shown,
             seen,
             lines: lines.collect(),
-            cut: more || shown < self.most.min(found.total),
+            cut: halted || more || shown < self.most.min(found.total),
+            stopped: halted,
             ..Observation::default()
         }
     }

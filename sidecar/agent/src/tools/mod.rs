@@ -13,6 +13,7 @@ mod pattern;
 mod pool;
 mod read;
 mod run;
+mod samples;
 mod scan;
 mod specs;
 mod sweep;
@@ -24,7 +25,9 @@ use codegrep_tree::RepoPath;
 
 pub use pool::Pool;
 pub use run::run;
+pub(crate) use samples::samples;
 pub use specs::specs;
+pub(crate) use text::decode;
 
 /// One call as the model wrote it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -53,8 +56,10 @@ pub struct Observation {
     pub seen: Vec<RepoPath>,
     /// The matches of a grep or the lines of a read, as far as they are shown.
     pub lines: Vec<Line>,
-    /// There was more than is shown.
+    /// There is more than is shown, or may be: not everything was looked at.
     pub cut: bool,
+    /// Time or a cancel ended it, or kept it from beginning: called again it may give more.
+    pub stopped: bool,
     pub error: bool,
     pub took: Duration,
 }
@@ -62,6 +67,10 @@ pub struct Observation {
 impl Observation {
     fn error(message: impl std::fmt::Display) -> Self {
         Self { text: format!("error: {message}"), error: true, ..Self::default() }
+    }
+
+    fn stopped(message: impl std::fmt::Display) -> Self {
+        Self { cut: true, stopped: true, ..Self::error(message) }
     }
 }
 

@@ -3,37 +3,40 @@ use std::cmp::Reverse;
 use codegrep_tree::{Entry, Kind, PathError, RepoPath, Scope, TreeError, Watch};
 use strsim::osa_distance;
 
+use super::Observation;
 use super::context::Context;
 
 /// The file or folder that a `path` argument names, or what to tell the model instead. Without one
 /// it is the root.
-pub(super) fn named(cx: &Context<'_>, path: Option<&str>) -> Result<(RepoPath, Kind), String> {
+pub(super) fn named(cx: &Context<'_>, path: Option<&str>) -> Result<(RepoPath, Kind), Observation> {
     let Some(text) = path else { return Ok((RepoPath::root(), Kind::Dir)) };
-    let near = |message: String| message + &suggest(cx, text);
     let path = RepoPath::parse(text.trim()).map_err(|err| match err {
-        PathError::Absolute(_) => near(err.to_string()),
-        err => err.to_string(),
+        PathError::Absolute(_) => suggest(cx, text, Observation::error(err)),
+        err => Observation::error(err),
     })?;
     match cx.tree.kind(&path) {
         // Without links, as files are listed.
-        Ok(kind) => cx.tree.resolve(&path).map(|path| (path, kind)).map_err(|err| err.to_string()),
-        Err(err @ TreeError::NotFound { .. }) => Err(near(err.to_string())),
-        Err(err) => Err(err.to_string()),
+        Ok(kind) => cx.tree.resolve(&path).map(|path| (path, kind)).map_err(Observation::error),
+        Err(err @ TreeError::NotFound { .. }) => Err(suggest(cx, text, Observation::error(err))),
+        Err(err) => Err(Observation::error(err)),
     }
 }
 
-/// `; did you mean a.py, b.py?`, or nothing.
-pub(super) fn suggest(cx: &Context<'_>, wanted: &str) -> String {
+/// Adds `; did you mean a.py, b.py?` to what is said, where something is near.
+pub(super) fn suggest(cx: &Context<'_>, wanted: &str, said: Observation) -> Observation {
     let watch = cx.watch.within(cx.limits.glob_time);
     let walked = cx.walk(&Scope::default(), &watch);
     let near = match walked.listing() {
         Ok(listing) => nearest(wanted, &listing.entries, &watch),
         Err(_) => Vec::new(),
     };
-    match &near[..] {
+    let hint = match &near[..] {
         [] => String::new(),
         near => format!("; did you mean {}?", near.join(", ")),
-    }
+    };
+    // With more time there may have been more to name.
+    let stopped = watch.check().is_err();
+    Observation { text: said.text + &hint, stopped: said.stopped || stopped, ..said }
 }
 
 /// Up to three files or folders whose name is that of `wanted` or nearly so, most alike first:

@@ -1,7 +1,7 @@
-use codegrep_tree::{Entry, Kind, READ_LIMIT, RepoPath, Scope};
+use codegrep_tree::{Entry, Kind, READ_LIMIT, RepoPath, Scope, Watch};
 
 use super::args::Read;
-use super::context::Context;
+use super::context::{Context, LISTING};
 use super::page::{count, page};
 use super::text::{Text, excerpt, load};
 use super::{Line, Observation, paths};
@@ -10,15 +10,17 @@ use super::{Line, Observation, paths};
 const SHOWN: usize = 1000;
 
 pub(super) fn run(asked: &Read, cx: &Context<'_>) -> Observation {
+    let watch = cx.watch.within(cx.limits.read_time);
     match paths::named(cx, Some(&asked.path)) {
-        Err(message) => Observation::error(message),
-        Ok((path, Kind::Dir)) => folder(&path, cx),
-        Ok((path, Kind::File { size })) => match load(cx.tree, &path, size, false) {
-            Err(err) => cx.error(&err, cx.limits.read_time),
+        Err(refused) => refused,
+        Ok((path, Kind::Dir)) => folder(&path, cx, &watch),
+        Ok((path, Kind::File { size })) => match load(cx.tree, &path, size, false, &watch) {
+            Err(err) => cx.error(&err, "reading the file", cx.limits.read_time),
             Ok(text) if text.binary => Observation::error(format!(
                 "{path}: a binary file of {} bytes",
                 count(text.size as usize)
             )),
+            // Bounded by the limit on files: milliseconds.
             Ok(text) => lines(path, &text, asked, cx),
         },
     }
@@ -80,12 +82,12 @@ fn lines(path: RepoPath, text: &Text, asked: &Read, cx: &Context<'_>) -> Observa
 }
 
 /// What a folder holds, itself: a model that reads a folder wants to know what is there.
-fn folder(path: &RepoPath, cx: &Context<'_>) -> Observation {
+fn folder(path: &RepoPath, cx: &Context<'_>, watch: &Watch) -> Observation {
     let scope = Scope { under: (!path.is_root()).then(|| path.clone()), ..Scope::default() };
-    let walked = cx.walk(&scope, &cx.watch.within(cx.limits.read_time));
+    let walked = cx.walk(&scope, watch);
     let listing = match walked.listing() {
         Ok(listing) => listing,
-        Err(err) => return cx.error(err, cx.limits.read_time),
+        Err(err) => return cx.error(err, LISTING, cx.limits.read_time),
     };
     let mut names: Vec<(String, Option<&Entry>)> = Vec::new();
     for entry in &listing.entries {

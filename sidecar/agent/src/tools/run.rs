@@ -27,7 +27,7 @@ pub fn run(
     let stopped = turn(asked, &results, &cx, pool).err().unwrap_or(Stop::Cancelled);
     let results = results.into_iter().map(|result| {
         let result = result.into_inner().unwrap_or_else(PoisonError::into_inner);
-        result.unwrap_or_else(|| Observation::error(format!("not run: {stopped}")))
+        result.unwrap_or_else(|| Observation::stopped(format!("not run: {stopped}")))
     });
     let beyond = beyond.iter().map(|_| Observation::error(format!("not run: {most} calls a turn")));
     results.chain(beyond).collect()
@@ -49,6 +49,11 @@ fn turn(calls: &[Call], results: &[Answer], cx: &Context<'_>, pool: &Pool) -> Re
         observation.took = began.elapsed();
         *results[call].lock().unwrap_or_else(PoisonError::into_inner) = Some(observation);
     };
+    // Answered, but more would have been tried with more time.
+    let halted = |call: usize| {
+        let mut result = results[call].lock().unwrap_or_else(PoisonError::into_inner);
+        result.iter_mut().for_each(|observation| observation.stopped = true);
+    };
     let mut singles = Vec::new();
     let mut greps = Vec::new();
     for (call, asked) in calls.iter().enumerate() {
@@ -58,7 +63,7 @@ fn turn(calls: &[Call], results: &[Answer], cx: &Context<'_>, pool: &Pool) -> Re
             Ok(Asked::Read(asked)) => singles.push((call, Single::Read(asked))),
             Ok(Asked::Grep(asked)) => match grep::plan(asked, cx) {
                 Ok(grep) => greps.push((call, grep)),
-                Err(message) => answer(call, Observation::error(message), cx.began),
+                Err(refused) => answer(call, refused, cx.began),
             },
             Err(message) => answer(call, Observation::error(message), cx.began),
         }
@@ -104,7 +109,12 @@ fn turn(calls: &[Call], results: &[Answer], cx: &Context<'_>, pool: &Pool) -> Re
             // What was meant only counts where it is found.
             if !(none && again) {
                 answer(call, observation, cx.began);
+            } else if observation.stopped {
+                halted(call);
             }
+        }
+        if outcome.is_err() {
+            greps.iter().for_each(|(call, _)| halted(*call));
         }
         outcome?;
         if greps.is_empty() {

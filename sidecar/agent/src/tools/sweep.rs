@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use codegrep_tree::{Entry, READ_LIMIT, Stop, Tree, TreeError, Watch};
 
 use super::Observation;
-use super::context::{Context, Walked};
+use super::context::{Context, LISTING, Walked};
 use super::grep::{Grep, Place};
 use super::pool::Pass;
 use super::scan::{Hit, Scanner};
@@ -120,7 +120,7 @@ impl Sweep {
         let finish = |Member { call, grep, .. }: Member| {
             let observation = match files.get() {
                 Ok(files) => grep.show(files, &stopped, cx),
-                Err(err) => cx.error(err, time),
+                Err(err) => cx.error(err, LISTING, time),
             };
             (call, grep, observation)
         };
@@ -160,7 +160,8 @@ impl Thread<'_> {
                 grep.passed(false);
                 continue;
             }
-            let text = text.get_or_insert_with(|| load(self.tree, &file.path, file.size, named));
+            let text =
+                text.get_or_insert_with(|| load(self.tree, &file.path, file.size, named, watch));
             let text = match text {
                 Ok(text) => text,
                 Err(TreeError::Stopped(stop)) => return Err(*stop),

@@ -1,7 +1,7 @@
-use codegrep_tree::{READ_LIMIT, RepoPath, Tree, TreeError};
+use codegrep_tree::{READ_LIMIT, RepoPath, Tree, TreeError, Watch, is_binary};
 
-/// Git's own test: a NUL among the first bytes.
-const PROBE: usize = 8000;
+/// As much of a file decides whether it is binary.
+const PROBE: u64 = 8 << 10;
 
 /// Above this many bytes a file is first probed, so that big binaries are not loaded.
 const LARGE: u64 = 1 << 20;
@@ -25,29 +25,30 @@ pub(super) fn load(
     path: &RepoPath,
     size: u64,
     binary: bool,
+    watch: &Watch,
 ) -> Result<Text, TreeError> {
+    watch.check()?;
     if size > LARGE && !binary {
-        let blob = tree.read(path, PROBE as u64)?;
+        let blob = tree.read(path, PROBE)?;
         if is_binary(&blob.bytes) {
             return Ok(Text { bytes: blob.bytes, size: blob.size, cut: true, binary: true });
         }
     }
     let blob = tree.read(path, READ_LIMIT)?;
+    // One read cannot be broken off, but nothing is made of what came too late.
+    watch.check()?;
     let cut = (blob.bytes.len() as u64) < blob.size;
     let binary = is_binary(&blob.bytes);
     Ok(Text { bytes: decode(blob.bytes), size: blob.size, cut, binary })
 }
 
-fn is_binary(bytes: &[u8]) -> bool {
-    !(bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF"))
-        && memchr::memchr(0, &bytes[..bytes.len().min(PROBE)]).is_some()
-}
-
-fn decode(mut bytes: Vec<u8>) -> Vec<u8> {
+/// The bytes of a file as lines of text: whoever numbers or quotes lines goes by these.
+pub(crate) fn decode(mut bytes: Vec<u8>) -> Vec<u8> {
     let bytes = match &bytes[..] {
         [0xEF, 0xBB, 0xBF, ..] => bytes.split_off(3),
-        [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] if !is_binary(&bytes) => {
+            codegrep_tree::decode(&bytes).into_owned().into_bytes()
+        }
         _ => bytes,
     };
     let mut ends = memchr::memmem::find_iter(&bytes, b"\r\n").peekable();
@@ -62,15 +63,6 @@ fn decode(mut bytes: Vec<u8>) -> Vec<u8> {
     }
     plain.extend_from_slice(&bytes[from..]);
     plain
-}
-
-fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u8> {
-    let (pairs, rest) = bytes.as_chunks::<2>();
-    let odd = (!rest.is_empty()).then_some(char::REPLACEMENT_CHARACTER);
-    let decoded = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
-    let text: String =
-        decoded.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).chain(odd).collect();
-    text.into_bytes()
 }
 
 /// About `most` bytes of a line around the byte `focus`, whole characters; and whether something

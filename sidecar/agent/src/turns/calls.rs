@@ -7,6 +7,19 @@ use crate::record::{CallRecord, Shown};
 use crate::syntax::BadCall;
 use crate::tools::{self, Call, Observation};
 
+/// Instead of the result of a call that was made before.
+pub(super) const REPEATED: &str = "already called: the result is above";
+
+/// Instead of the result of a call too many.
+pub(super) fn beyond(most: usize) -> String {
+    format!("not run: {most} calls a turn")
+}
+
+/// Instead of the result of what could not be read as a call.
+pub(super) fn unreadable(bad: &BadCall) -> String {
+    format!("error: {bad}")
+}
+
 /// Carries out the calls of the last turn and records them. A call that was made before in this
 /// run is not run again, its result stands above: small models write the same one eight times, and
 /// each long result costs them a turn's time.
@@ -27,22 +40,29 @@ pub(super) fn run(
         }
     }
     let watch = time::leaving_an_answer(&conversation.pace, given.watch);
-    let mut observations = tools::run(&fresh, given.tree, limits, given.pool, &watch).into_iter();
+    let observations = tools::run(&fresh, given.tree, limits, given.pool, &watch);
+    let mut observations: Vec<Option<Observation>> = observations.into_iter().map(Some).collect();
     let mut records = Vec::with_capacity(calls.len());
     let mut results = Vec::with_capacity(calls.len());
     for (i, call) in calls.iter().enumerate() {
         let observation = match call {
-            _ if i >= most => error(format!("not run: {most} calls a turn")),
-            Err(bad) => error(format!("error: {bad}")),
-            Ok(call) if progress.asked.contains(call) => {
-                let text = "already called: the result is above".to_owned();
-                Observation { text, ..Observation::default() }
-            }
+            _ if i >= most => error(beyond(most)),
+            Err(bad) => error(unreadable(bad)),
             Ok(call) => {
-                progress.asked.push(call.clone());
-                observations.next().unwrap_or_else(|| error("error: not run".to_owned()))
+                let at = fresh.iter().position(|asked| asked == call);
+                match at.and_then(|at| observations.get_mut(at)?.take()) {
+                    Some(observation) => {
+                        // What was stopped may be asked again: it was not answered.
+                        if !observation.stopped {
+                            progress.asked.push(call.clone());
+                        }
+                        observation
+                    }
+                    None => Observation { text: REPEATED.to_owned(), ..Observation::default() },
+                }
             }
         };
+        progress.stopped |= observation.stopped;
         progress.seen.extend(observation.seen.iter().map(|path| path.as_str().to_owned()));
         let tool = call.as_ref().map_or(String::new(), |call| call.name.clone());
         results.push(ToolResult { tool, text: observation.text.clone() });

@@ -20,7 +20,27 @@ use crate::profiles::{Profile, Said, Step};
 use crate::prompt::Opening;
 use crate::record::{Episode, Found, StopReason};
 use crate::rules::Rules;
-use crate::tools::{Call, Pool};
+use crate::syntax;
+use crate::tools::{Call, Pool, ToolLimits};
+
+/// What the model is told in place of results or beside them, a sample each.
+pub(crate) fn notes(limits: &ToolLimits) -> Vec<String> {
+    // One for each way to write no call.
+    let bad = [
+        "",
+        "{",
+        "1",
+        "{}",
+        r#"{"name": "grep", "arguments": 1}"#,
+        r#"{"name": "grep", "arguments": "x"}"#,
+    ];
+    let bad = bad.iter().flat_map(|text| syntax::calls(&format!("<tool_call>{text}</tool_call>")));
+    bad.filter_map(Result::err)
+        .map(|bad| calls::unreadable(&bad))
+        .chain([calls::REPEATED.to_owned(), calls::beyond(limits.calls_a_turn)])
+        .chain([overflow::CUT, overflow::DROPPED].map(str::to_owned))
+        .collect()
+}
 
 /// What a run works with.
 struct Given<'a> {
@@ -36,7 +56,9 @@ struct Progress {
     corrections: u32,
     tool_calls: u32,
     hurried: bool,
-    /// Calls that were carried out.
+    /// A tool was stopped by its own limit or the run's.
+    stopped: bool,
+    /// Calls that were answered.
     asked: Vec<Call>,
     /// Files the model was shown.
     seen: BTreeSet<String>,
@@ -68,7 +90,7 @@ pub fn run(
         Err(ModelError::Full { .. }) => (StopReason::ContextFull, None),
         Err(error) => (StopReason::ModelError, Some(describe(&error))),
     };
-    let Progress { hurried, files, unknown_paths, .. } = progress;
+    let Progress { hurried, stopped, files, unknown_paths, .. } = progress;
     let (events, stream, reproducible) =
         conversation.map_or((Vec::new(), None, false), |c| (c.events, c.stream, c.reproducible));
     Episode {
@@ -83,7 +105,7 @@ pub fn run(
         files,
         unknown_paths,
         hurried,
-        reproducible: reproducible && !hurried && stop != StopReason::Deadline,
+        reproducible: reproducible && !hurried && !stopped && stop.is_reproducible(),
         ms: started.elapsed().as_millis() as u64,
     }
 }

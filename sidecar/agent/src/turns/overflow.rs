@@ -3,8 +3,8 @@ use crate::prompt::head;
 
 /// Tokens of the markers around one result.
 const MARKERS: u32 = 12;
-const CUT: &str = "\n(cut: the context is full)";
-const DROPPED: &str = "(not shown: the context is full)";
+pub(super) const CUT: &str = "\n(cut: the context is full)";
+pub(super) const DROPPED: &str = "(not shown: the context is full)";
 
 /// `results` cut so that they take at most about `tokens`, and whether any was: short ones stay
 /// whole, long ones are cut to one length.

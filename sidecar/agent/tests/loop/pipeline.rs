@@ -1,7 +1,10 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use codegrep_agent::tools::Pool;
 use codegrep_agent::{Engine, Engines, Model, Outcome, Request, Rules, StopReason, answer};
-use codegrep_rank::{EvidenceKind, Ranker, Source, Verdict};
-use codegrep_tree::{DiskTree, Watch};
+use codegrep_rank::{Evidence, EvidenceKind, Ranker, Source, Verdict};
+use codegrep_tree::{Blob, DiskTree, Folder, History, Kind, RepoPath, Tree, TreeError, Watch};
 
 use crate::given::{GREP, READ, TASK, calls, repository, scripted};
 
@@ -68,6 +71,78 @@ fn a_model_that_fails_leaves_the_ranking_and_a_warning() {
         assert_eq!((&outcome.files, &outcome.verdict), (&lexical.files, &lexical.verdict));
         assert!(outcome.warnings.iter().any(|w| w.starts_with(warning)), "{:?}", outcome.warnings);
     }
+}
+
+#[test]
+fn what_time_or_a_failure_had_a_say_in_is_not_reproducible() {
+    let idle = ask(None, TASK, &Rules::default(), &Watch::idle());
+    assert!(idle.reproducible);
+    let late = Watch::idle().within(Duration::ZERO);
+    assert!(!ask(None, TASK, &Rules::default(), &late).reproducible);
+    let failed = ask(Some("--- turn\nfail: gone\n"), TASK, &Rules::default(), &Watch::idle());
+    assert_eq!((failed.stop, failed.reproducible), (StopReason::ModelError, false));
+}
+
+/// A history that there was no time to read would have had a say.
+#[test]
+fn without_its_history_a_ranking_is_not_reproducible() {
+    let fixture = repository();
+    fixture.commit("all");
+    let tree = DiskTree::open(fixture.path()).unwrap();
+    let request = Request { text: TASK.to_owned(), max_files: 3, gate: true };
+    for (tree, reproducible) in
+        [(&tree as &dyn Tree, true), (&Forgetful(&tree, AtomicBool::new(false)), false)]
+    {
+        let engines = Engines { ranker: &Ranker::default(), model: None, pool: &Pool::default() };
+        let outcome = answer(&request, tree, engines, &Rules::default(), &Watch::idle()).unwrap();
+        assert_eq!(outcome.reproducible, reproducible);
+    }
+}
+
+/// A tree whose history is not there when the ranking asks, as when its time is up.
+struct Forgetful<'a>(&'a DiskTree, AtomicBool);
+
+impl Tree for Forgetful<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn list(&self, dir: &RepoPath, watch: &Watch) -> Result<Folder, TreeError> {
+        self.0.list(dir, watch)
+    }
+    fn link(&self, path: &RepoPath) -> Result<Option<String>, TreeError> {
+        self.0.link(path)
+    }
+    fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError> {
+        self.0.kind(path)
+    }
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Blob, TreeError> {
+        self.0.read(path, limit)
+    }
+    fn history(&self) -> Option<History> {
+        self.1.swap(true, Ordering::Relaxed).then(|| self.0.history()).flatten()
+    }
+}
+
+/// Trimmed and cut as the ranking's lines are, numbered as the tools number them.
+#[test]
+fn the_agents_evidence_is_quoted_like_the_rankings() {
+    let fixture = repository();
+    let long = format!("    needle = \"{}\"", "x".repeat(500));
+    let text = format!("\u{feff}first\n\u{a0a}\n{long}\n");
+    let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fixture.write("wide.py", utf16);
+    let tree = DiskTree::open(fixture.path()).unwrap();
+    let grep = r#"{"name": "grep", "arguments": {"pattern": "needle"}}"#;
+    let answer_text = r#"{"files": [{"path": "wide.py", "line_ranges": [[3, 9]]}]}"#;
+    let model = scripted(&format!("--- turn\n{}\n--- turn\n{answer_text}\n", calls(&[grep])));
+    let engines =
+        Engines { ranker: &Ranker::default(), model: Some(&model), pool: &Pool::default() };
+    let request = Request { text: TASK.to_owned(), max_files: 9, gate: false };
+    let outcome = answer(&request, &tree, engines, &Rules::default(), &Watch::idle()).unwrap();
+    let file = outcome.files.iter().find(|file| file.path.as_str() == "wide.py").unwrap();
+    let quoted = format!("needle = \"{}", "x".repeat(190));
+    assert_eq!(file.line_ranges, [(3, 3)]);
+    assert_eq!(file.evidence, [Evidence { line: 3, text: quoted, kind: EvidenceKind::Match }],);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant};
 
+use codegrep_agent::tools::ToolLimits;
 use codegrep_agent::{Limits, Rules, StopReason};
 use codegrep_tree::Watch;
 
@@ -68,6 +69,7 @@ fn a_failing_model_is_a_model_error_with_its_hint() {
     let episode = run("--- turn\nfail: the server went away\n");
     assert_eq!(episode.stop, StopReason::ModelError);
     assert_eq!(episode.error.as_deref(), Some("the server went away (hint: the script says so)"));
+    assert!(!episode.reproducible, "another time it may not fail");
 }
 
 #[test]
@@ -155,6 +157,20 @@ fn a_repeated_call_is_run_once() {
     assert_eq!(episode.tool_calls(), 4);
 }
 
+/// What time took from the model is not repeated to it as done.
+#[test]
+fn a_call_that_was_stopped_may_be_made_again() {
+    let tools = ToolLimits { grep_time: Duration::ZERO, ..ToolLimits::default() };
+    let rules = under(Limits { tools, answer_seen: false, ..Limits::default() });
+    let (first, second) = (calls(&[GREP, GREP]), calls(&[GREP]));
+    let script = format!("--- turn\n{first}\n--- turn\n{second}\n--- turn\n{ANSWER}\n");
+    let episode = run_under(&repository(), &script, &rules, &Watch::idle());
+    let stopped = "error: stopped after 0ns while listing files";
+    assert_eq!(shown(&episode), [stopped, "already called: the result is above", stopped]);
+    assert_eq!(episode.stop, StopReason::Answered);
+    assert!(!episode.reproducible, "another time may do");
+}
+
 #[test]
 fn a_bad_call_is_answered_in_its_place() {
     let episode = run(&format!(
@@ -205,7 +221,7 @@ fn a_cancel_ends_the_run_at_once() {
         });
         let script = "--- turn\ndelay: 60000ms\nunconstrained\n\nx\n";
         let episode = run_under(&repository(), script, &Rules::default(), &watch);
-        assert_eq!(episode.stop, StopReason::Cancelled);
+        assert_eq!((episode.stop, episode.reproducible), (StopReason::Cancelled, false));
     });
     assert!(started.elapsed() < Duration::from_secs(10));
 }

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use codegrep_agent::tools::{Call, Observation, Pool, ToolLimits, run};
-use codegrep_tree::Watch;
 use codegrep_tree::fixture::Fixture;
+use codegrep_tree::{Blob, DiskTree, Folder, Kind, RepoPath, Tree, TreeError, Watch};
 use serde_json::json;
 
 use super::{call, disk};
@@ -42,6 +42,9 @@ fn a_grep_that_takes_too_long_shows_what_it_found_and_holds_up_no_other() {
     let slow = &got[0].text;
     assert!(slow.starts_with("0:1: needle c\n(stopped after 3s, "), "{slow}");
     assert!(slow.ends_with(" of 40 files searched; narrow path or glob)"), "{slow}");
+    assert!(got[0].cut && got[0].stopped, "there may be more");
+    // The slow one left no time to try what may have been meant by the third.
+    assert!(!got[1].stopped && got[2].stopped);
     assert_eq!((got[1].hits, got[1].cut, got[1].text.lines().count()), (39, false, 39));
     assert_eq!(got[2].text, "no match for b+\\b (1 file searched)");
 }
@@ -66,8 +69,42 @@ fn a_cancel_ends_all_calls_at_once() {
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!(got.len(), 16);
     for got in got {
+        assert!(got.stopped && got.cut);
         assert!(got.text.contains("cancelled"), "{}", got.text);
     }
+}
+
+/// A folder on a disk that has to spin up first.
+struct Slow(DiskTree);
+
+impl Tree for Slow {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn list(&self, dir: &RepoPath, watch: &Watch) -> Result<Folder, TreeError> {
+        self.0.list(dir, watch)
+    }
+    fn link(&self, path: &RepoPath) -> Result<Option<String>, TreeError> {
+        self.0.link(path)
+    }
+    fn kind(&self, path: &RepoPath) -> Result<Kind, TreeError> {
+        self.0.kind(path)
+    }
+    fn read(&self, path: &RepoPath, limit: u64) -> Result<Blob, TreeError> {
+        std::thread::sleep(Duration::from_millis(50));
+        self.0.read(path, limit)
+    }
+}
+
+#[test]
+fn a_read_that_takes_too_long_is_stopped() {
+    let fixture = Fixture::new("");
+    fixture.write("a", "text\n");
+    let limits = ToolLimits { read_time: Duration::from_millis(20), ..ToolLimits::default() };
+    let calls = [call("read", json!({"path": "a"}))];
+    let got = run(&calls, &Slow(disk(&fixture)), &limits, &Pool::new(2), &Watch::idle()).remove(0);
+    assert_eq!(got.text, "error: stopped after 20ms while reading the file");
+    assert!(got.stopped && got.error && got.seen.is_empty());
 }
 
 #[test]
