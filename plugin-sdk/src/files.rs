@@ -27,13 +27,12 @@ pub struct FileRef {
 pub struct GrepParams {
     /// Workspace roots: absolute paths or `file://` URIs, at least one.
     pub roots: Vec<String>,
-    /// A regular expression in Rust's syntax, matched a line at a time; what is none is searched
-    /// for as plain text.
+    /// A regular expression in Rust's syntax, matched a line at a time; what is none is an error.
     pub pattern: String,
-    /// Only at or below this path, relative to each root.
+    /// Only at or below this path, relative to each root; roots without it are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Only files whose path matches this pattern.
+    /// Only files whose path, relative to their root, matches this pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
     /// Whether letters match in either case.
@@ -51,7 +50,7 @@ pub struct GrepParams {
     pub budget_ms: Option<u64>,
 }
 
-/// The lines that match, by path and line.
+/// The lines that match, by root as asked, path and line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GrepResponse {
@@ -81,7 +80,8 @@ pub struct GrepMatch {
 pub struct GlobParams {
     /// Workspace roots: absolute paths or `file://` URIs, at least one.
     pub roots: Vec<String>,
-    /// A path pattern such as `src/**/*.rs`.
+    /// A path pattern such as `src/**/*.rs`, relative to each root; one without a slash matches at
+    /// any depth.
     pub pattern: String,
     /// The most files wanted; 1,000 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ pub struct GlobParams {
     pub budget_ms: Option<u64>,
 }
 
-/// The files that match, by path.
+/// The files that match, by root as asked and path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GlobResponse {

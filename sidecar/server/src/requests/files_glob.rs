@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::time::Duration;
 
 use codegrep_agent::tools::{self, Call, ToolLimits};
@@ -5,9 +6,9 @@ use codegrep_plugin_sdk::{FilesGlob, GlobParams, GlobResponse};
 use codegrep_tree::Watch;
 use serde_json::json;
 
-use super::{BUDGET, arguments, budget_or, roots};
+use super::{BUDGET, arguments, budget_or, one_by_one};
 use crate::config::Settings;
-use crate::core::{Engines, Serve, Workspace};
+use crate::core::{Engines, Serve};
 use crate::failure::Failure;
 
 impl Serve for FilesGlob {
@@ -20,21 +21,26 @@ impl Serve for FilesGlob {
         engines: &Engines,
         watch: &Watch,
     ) -> Result<GlobResponse, Failure> {
-        let roots = roots(&params.roots, &engines.settings)?;
-        let workspace = Workspace::open(roots, Vec::new())?;
+        let most = params.max_files.unwrap_or(1000).clamp(1, 100_000) as usize;
         let limits = ToolLimits {
             glob_time: super::UNBOUNDED,
             result_chars: super::TEXT,
+            forgiving: false,
             ..ToolLimits::default()
         };
         let arguments = arguments(json!({ "pattern": params.pattern }));
         let call = Call { name: "glob".to_owned(), arguments };
-        let seen = tools::run(&[call], &*workspace.tree, &limits, &engines.pool, watch);
-        let found = super::only(seen, watch)?;
-        let most = params.max_files.unwrap_or(1000).clamp(1, 100_000) as usize;
-        Ok(GlobResponse {
-            truncated: found.cut || found.seen.len() > most,
-            files: found.seen.iter().take(most).map(|path| workspace.locate(path)).collect(),
-        })
+        let (mut files, mut truncated) = (Vec::new(), false);
+        let mut known = HashSet::new();
+        for (root, workspace) in one_by_one(&params.roots, &[], &engines.settings)? {
+            let call = std::slice::from_ref(&call);
+            let seen = tools::run(call, &*workspace.tree, &limits, &engines.pool, watch);
+            let found = super::only(seen, watch)?;
+            let new = found.seen.iter().filter(|path| known.insert(root.join(path.as_str())));
+            files.extend(new.map(|path| workspace.locate(path)));
+            truncated |= found.cut || files.len() > most;
+        }
+        files.truncate(most);
+        Ok(GlobResponse { files, truncated })
     }
 }

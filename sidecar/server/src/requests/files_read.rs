@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use codegrep_plugin_sdk::{FilesRead, ReadParams, ReadResponse};
-use codegrep_tree::{READ_LIMIT, RepoPath, TreeError, Watch};
+use codegrep_tree::{READ_LIMIT, RepoPath, Stop, TreeError, Watch};
 
 use super::{BUDGET, roots};
 use crate::config::Settings;
@@ -16,7 +16,11 @@ impl Serve for FilesRead {
         BUDGET
     }
 
-    fn serve(params: ReadParams, engines: &Engines, _: &Watch) -> Result<ReadResponse, Failure> {
+    fn serve(
+        params: ReadParams,
+        engines: &Engines,
+        watch: &Watch,
+    ) -> Result<ReadResponse, Failure> {
         let (first, last) = params.line_range.unwrap_or((1, u32::MAX));
         if first == 0 || last < first {
             return Err(Failure::usage(format!(
@@ -27,18 +31,29 @@ impl Serve for FilesRead {
         let roots = roots(std::slice::from_ref(&params.root), &engines.settings)?;
         let workspace = Workspace::open(roots, params.open_files)?;
         let path = RepoPath::parse(&params.path).map_err(TreeError::from)?;
+        watch.check()?;
         let blob = workspace.tree.read(&path, READ_LIMIT)?;
         let cut = blob.size > blob.bytes.len() as u64;
-        Ok(lines(&blob.bytes, first, last, cut))
+        Ok(lines(&blob.bytes, first, last, cut, watch)?)
     }
 }
 
 /// Lines `first` to `last` of a file that is itself cut when `cut`.
-fn lines(bytes: &[u8], first: u32, last: u32, cut: bool) -> ReadResponse {
+fn lines(
+    bytes: &[u8],
+    first: u32,
+    last: u32,
+    cut: bool,
+    watch: &Watch,
+) -> Result<ReadResponse, Stop> {
+    watch.check()?;
     let (mut total, mut shown, mut truncated) = (0, None, cut);
     let mut text = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         total += 1;
+        if total % 100_000 == 0 {
+            watch.check()?;
+        }
         if total < first || total > last || (truncated && !cut) {
             continue;
         }
@@ -50,7 +65,7 @@ fn lines(bytes: &[u8], first: u32, last: u32, cut: bool) -> ReadResponse {
         shown = Some((first, total));
     }
     let text = String::from_utf8_lossy(&text).into_owned();
-    ReadResponse { text, line_range: shown, total_lines: total, truncated }
+    Ok(ReadResponse { text, line_range: shown, total_lines: total, truncated })
 }
 
 #[cfg(test)]
@@ -59,7 +74,7 @@ mod tests {
 
     fn read(text: &[u8], first: u32, last: u32) -> (String, Option<(u32, u32)>, u32, bool) {
         let ReadResponse { text, line_range, total_lines, truncated } =
-            lines(text, first, last, false);
+            lines(text, first, last, false, &Watch::idle()).unwrap();
         (text, line_range, total_lines, truncated)
     }
 
@@ -70,6 +85,12 @@ mod tests {
         assert_eq!(read(b"a\n", 5, 9), (String::new(), None, 1, false));
         assert_eq!(read(b"", 1, 9), (String::new(), None, 0, false));
         assert_eq!(read(b"\xff\n", 1, 1), ("\u{fffd}\n".into(), Some((1, 1)), 1, false));
+    }
+
+    #[test]
+    fn a_read_that_came_too_late_is_none() {
+        let late = Watch::idle().within(Duration::ZERO);
+        assert_eq!(lines(b"a\n", 1, 1, false, &late), Err(Stop::Deadline));
     }
 
     #[test]

@@ -11,13 +11,15 @@ mod model_list;
 mod model_load;
 mod retrieve;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use codegrep_agent::tools::Observation;
+use codegrep_plugin_sdk::OpenFile;
 use codegrep_tree::Watch;
 
 use crate::config::Settings;
-use crate::core::Root;
+use crate::core::{Root, Workspace};
 use crate::failure::Failure;
 
 pub use health::health;
@@ -43,6 +45,24 @@ fn roots(given: &[String], settings: &Settings) -> Result<Vec<Root>, Failure> {
         return Err(no_roots());
     }
     given.iter().map(|root| Root::parse(root, settings)).collect()
+}
+
+/// The roots a request names as a workspace each, every folder once: paths and patterns are
+/// relative to each root. Open files count in the roots they lie in. Each workspace comes with its
+/// folder, since roots may lie inside one another and a file is shown once.
+fn one_by_one(
+    given: &[String],
+    open_files: &[OpenFile],
+    settings: &Settings,
+) -> Result<Vec<(PathBuf, Workspace)>, Failure> {
+    let mut workspaces: Vec<(PathBuf, Workspace)> = Vec::new();
+    for root in roots(given, settings)? {
+        if workspaces.iter().all(|(known, _)| *known != root.real) {
+            let real = root.real.clone();
+            workspaces.push((real, Workspace::open(vec![root], open_files.to_vec())?));
+        }
+    }
+    Ok(workspaces)
 }
 
 fn no_roots() -> Failure {
