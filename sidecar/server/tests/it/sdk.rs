@@ -1,12 +1,14 @@
 //! The typed client and its example against the real server.
 
+use std::process::Command;
 use std::time::Duration;
 
 use codegrep_plugin_sdk::{
     Client, ClientError, Evidence, EvidenceKind, PeerInfo, RetrieveParams, VerdictKind, code,
 };
+use expect_test::expect;
 
-use crate::support::{Repo, Silent};
+use crate::support::{Ran, Repo, Silent};
 
 fn client(repo: &Repo, args: &[&str]) -> Client {
     let args: Vec<&str> = ["serve", "--stdio"].iter().chain(args).copied().collect();
@@ -38,6 +40,49 @@ fn a_typed_conversation() {
     );
     assert!(!stages.is_empty());
     assert!(client.shutdown().unwrap().success());
+}
+
+/// What the guide tells people to run.
+#[test]
+fn the_example_finds_files() {
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "codegrep-plugin-sdk", "--example", "find_files"])
+        .args(["--message-format", "json"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let example = String::from_utf8(built.stdout)
+        .unwrap()
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "find_files")
+        .find_map(|message| message["executable"].as_str().map(str::to_owned))
+        .unwrap();
+    let repo = Repo::shop();
+    // The environment of a `codegrep` of this repository, its home included.
+    let codegrep = repo.command(&[]);
+    let mut command = Command::new(example);
+    for (name, value) in codegrep.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("CODEGREP", codegrep.get_program());
+    command.arg(repo.root()).arg("total_price ignores the discount");
+    let ran = Ran::of(command.output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    // How sure the ranker is, is tested where it is made.
+    let stable: Vec<String> = ran
+        .stdout
+        .lines()
+        .map(|line| match line.split_once("  ") {
+            Some((number, rest)) if number.parse::<f64>().is_ok() => format!("0.00  {rest}"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    expect![[]].assert_eq(&stable.join("\n"));
 }
 
 #[test]
