@@ -82,7 +82,11 @@ fn the_example_finds_files() {
             _ => line.to_owned(),
         })
         .collect();
-    expect![[]].assert_eq(&stable.join("\n"));
+    expect![[r#"
+        0.00  src/cart.py
+              5: def total_price(self, discount):
+        worth injecting: 1 of 1 file at or above 0.00"#]]
+    .assert_eq(&stable.join("\n"));
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use codegrep_agent::{ModelInfo, Rules};
-use codegrep_rank::Weights;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -43,7 +42,7 @@ impl Experiment {
             budget_ms: plan.budget.map(|budget| budget.as_millis() as u64),
             model: plan.model.as_ref().map(|model| model.info()),
             rules: Rules::default().hash(),
-            weights_sha256: hex(&Sha256::digest(format!("{:?}", Weights::built_in()))),
+            weights_sha256: hex(&Sha256::digest(format!("{:?}", plan.weights))),
         }
     }
 
