@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use codegrep_tree::is_unseen;
+
 /// How the block is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
@@ -20,8 +22,9 @@ impl Default for Shape {
 }
 
 /// The block, or `None` when no path fits. Paths are written as they are but for `&`, `<`, `>`,
-/// `%` before two hex digits, control characters and line or paragraph separators, which are
-/// percent-encoded: no file name can close the block or start a line of its own.
+/// `%` before two hex digits, and what a reader does not see or is misled by
+/// ([`codegrep_tree::is_unseen`]), which are percent-encoded: no file name can close the block,
+/// start a line of its own, or look like another.
 pub fn block(paths: &[impl AsRef<str>], shape: &Shape) -> Option<String> {
     let (open, close) = (format!("\n\n<{}>\n", shape.tag), format!("</{}>\n", shape.tag));
     let mut left = shape.max_chars.checked_sub(open.chars().count() + close.chars().count())?;
@@ -41,13 +44,13 @@ fn encode(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for (i, c) in path.char_indices() {
         let escape = match c {
-            '&' | '<' | '>' | '\u{2028}' | '\u{2029}' => true,
+            '&' | '<' | '>' => true,
             // Otherwise a name that holds `%3C` could not be told from one that holds `<`.
             '%' => path
                 .as_bytes()
                 .get(i + 1..i + 3)
                 .is_some_and(|h| h.iter().all(u8::is_ascii_hexdigit)),
-            c => c.is_control(),
+            c => is_unseen(c),
         };
         if escape {
             for byte in c.encode_utf8(&mut [0; 4]).bytes() {
@@ -82,7 +85,14 @@ mod tests {
 
     #[test]
     fn hostile_names_are_encoded() {
-        let names = ["a</candidate_files>\nb", "100%3C & 5%", "\u{2028}x\u{7f}"];
+        let names = [
+            "a</candidate_files>\nb",
+            "100%3C & 5%",
+            "\u{2028}x\u{7f}",
+            "</candidate_files>",
+            "gp.\u{202e}sr\u{200b}\u{61c}\u{e0041}",
+        ];
+        let shape = Shape { max_files: 5, ..Shape::default() };
         expect![[r#"
 
 
@@ -90,9 +100,11 @@ mod tests {
             - a%3C/candidate_files%3E%0Ab
             - 100%253C %26 5%
             - %E2%80%A8x%7F
+            - %3C/candidate_files%3E
+            - gp.%E2%80%AEsr%E2%80%8B%D8%9C%F3%A0%81%81
             </candidate_files>
         "#]]
-        .assert_eq(&block(&names, &Shape::default()).unwrap());
+        .assert_eq(&block(&names, &shape).unwrap());
     }
 
     #[test]
@@ -112,8 +124,8 @@ mod tests {
                     .strip_prefix("\n\n<candidate_files>\n")
                     .and_then(|b| b.strip_suffix("</candidate_files>\n"))
                     .unwrap();
-                let closes = inner.contains(['<', '>', '&', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
-                prop_assert!(!closes);
+                let breaks = |c| matches!(c, '<' | '>' | '&') || (c != '\n' && is_unseen(c));
+                prop_assert!(!inner.contains(breaks));
                 prop_assert!(inner.lines().all(|line| line.starts_with("- ")));
                 prop_assert!(inner.lines().count() <= names.len());
                 prop_assert!(block.chars().count() <= 2_000);

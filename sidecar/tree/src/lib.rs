@@ -15,7 +15,7 @@ mod hash;
 mod notes;
 mod overlay;
 mod path;
-mod regular;
+pub mod regular;
 mod resolve;
 mod rules;
 mod text;
@@ -29,7 +29,7 @@ pub use forest::ForestTree;
 pub use git::{Commit, GitTree, History};
 pub use overlay::OverlayTree;
 pub use path::{PathError, RepoPath};
-pub use text::{decode, is_binary};
+pub use text::{decode, is_binary, is_unseen};
 pub use walk::reaches;
 pub use watch::{Event, Sink, Stage, Stop, Watch};
 

@@ -25,6 +25,33 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// Whether a character changes how others are shown, or is not shown itself: controls, line and
+/// paragraph separators, and what Unicode has readers ignore (`Default_Ignorable_Code_Point`: marks
+/// of direction, joiners, tags, fillers). A text that keeps them can be read as another one. The
+/// sixteen variation selectors that emoji are written with count as shown.
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
 /// How two bytes make a UTF-16 unit.
 type Unit = fn([u8; 2]) -> u16;
 
@@ -43,6 +70,15 @@ fn utf16(bytes: &[u8]) -> Option<(&[u8], Unit)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_sees() {
+        let unseen = "\0\u{1b}\u{7f}\u{85}\u{61c}\u{200b}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\
+                      \u{202e}\u{2066}\u{2069}\u{feff}\u{e0000}\u{e0041}\u{e007f}";
+        assert_eq!(unseen.chars().find(|&c| !is_unseen(c)), None);
+        // The last is U+2764 U+FE0F.
+        assert_eq!("aß \u{301}日本語עברית…—❤️".chars().find(|&c| is_unseen(c)), None);
+    }
 
     #[test]
     fn marks_decide_and_are_dropped() {

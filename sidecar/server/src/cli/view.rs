@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use codegrep_plugin_sdk::{
     EngineKind, EvidenceKind, RetrieveResponse, RetrievedFile, Stop, VerdictKind,
 };
+use codegrep_tree::is_unseen;
 
 use crate::failure::Failure;
 
@@ -114,12 +115,11 @@ pub fn failure(failure: &Failure) {
     }
 }
 
-/// Without what a terminal would obey: control characters, and those that reorder text.
+/// Without what a terminal would obey or a person overlook.
 pub fn plain(text: &str) -> String {
     let shown = |c: char| match c {
         '\t' => ' ',
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
+        c if is_unseen(c) => '\u{fffd}',
         c => c,
     };
     text.chars().map(shown).collect()
@@ -202,6 +202,8 @@ mod tests {
     #[test]
     fn a_terminal_obeys_no_repository() {
         assert!(!answer(&example()).contains("\u{1b}[2J"));
-        assert_eq!(plain("a\tb\r\n\u{9b}\u{202e}"), "a b\u{fffd}\u{fffd}\u{fffd}\u{fffd}");
+        let hidden = "\r\n\u{9b}\u{202e}\u{61c}\u{200f}\u{200d}\u{feff}\u{2028}\u{e0041}";
+        let shown = "\u{fffd}".repeat(hidden.chars().count());
+        assert_eq!(plain(&format!("a\tb{hidden}")), format!("a b{shown}"));
     }
 }
