@@ -3,6 +3,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use codegrep_tree::regular;
+
 use super::{ARRAY, FLOAT32, Header, INT32, TEXT, UINT32, Value};
 
 /// What tensors are made of (`ggml.h`): code, elements of a block, bytes of a block.
@@ -53,13 +55,9 @@ pub(super) struct Reader {
 
 impl Reader {
     pub fn open(path: &Path) -> Result<Self, String> {
-        let meta = path.metadata().map_err(|error| error.to_string())?;
-        if !meta.is_file() {
-            // Opening a FIFO would wait for a writer.
-            return Err("not a regular file".into());
-        }
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        Ok(Self { left: meta.len(), size: meta.len(), file: BufReader::new(file) })
+        let file = regular::open(path).map_err(|error| error.to_string())?;
+        let size = file.metadata().map_err(|error| error.to_string())?.len();
+        Ok(Self { left: size, size, file: BufReader::new(file) })
     }
 
     pub fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {

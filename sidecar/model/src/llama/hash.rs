@@ -1,9 +1,9 @@
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
+use codegrep_tree::regular;
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of a file in hexadecimal, set once a thread has read it through; never set when it cannot
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 pub(super) fn in_background(path: &Path, cache: Option<&Path>) -> Arc<OnceLock<String>> {
     let hash = Arc::new(OnceLock::new());
     let memo = cache.and_then(|cache| Some(cache.join(memo_name(path)?)));
-    if let Some(known) = memo.as_ref().and_then(|memo| fs_err::read_to_string(memo).ok())
+    if let Some(known) = memo.as_ref().and_then(|memo| regular::read_text(memo, 64).ok())
         && known.len() == 64
     {
         drop(hash.set(known));
@@ -45,7 +45,7 @@ fn memo_name(path: &Path) -> Option<String> {
 }
 
 fn sha256(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = regular::open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {

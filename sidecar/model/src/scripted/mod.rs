@@ -13,9 +13,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codegrep_agent::{Chat, Model, ModelError, ModelInfo};
-use codegrep_tree::Watch;
+use codegrep_tree::{Watch, regular};
 
 use script::{HINT, Script};
+
+/// More than this is no script.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// Opens a script.
 ///
@@ -43,8 +46,8 @@ use script::{HINT, Script};
 /// conversation plays the script from its start; a turn that is stopped while it is delayed counts
 /// as played. A token is up to four bytes.
 pub fn open(path: &Path) -> Result<Arc<dyn Model>, ModelError> {
-    let text = fs_err::read_to_string(path).map_err(|error| ModelError::Unavailable {
-        message: error.to_string(),
+    let text = regular::read_text(path, MOST_BYTES).map_err(|error| ModelError::Unavailable {
+        message: format!("{} cannot be read: {error}", path.display()),
         hint: HINT.to_owned(),
     })?;
     let name = path.file_stem().map_or_else(Default::default, |s| s.to_string_lossy().into_owned());

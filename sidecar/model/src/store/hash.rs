@@ -1,7 +1,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use codegrep_tree::Watch;
+use codegrep_tree::{Watch, regular};
 use sha2::{Digest, Sha256};
 
 use super::{Progress, Step, StoreError};
@@ -38,7 +38,7 @@ fn pass(
     progress: Progress<'_>,
     watch: &Watch,
 ) -> Result<String, StoreError> {
-    let mut file = fs_err::File::open(path)?;
+    let mut file = regular::open(path)?;
     let total = file.metadata()?.len();
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; BLOCK];

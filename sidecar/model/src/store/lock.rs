@@ -1,8 +1,8 @@
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
-use codegrep_tree::Watch;
+use codegrep_tree::{Watch, regular};
 
 use super::StoreError;
 
@@ -15,8 +15,14 @@ impl Lock {
     /// Locks the file at `path`, which is made when it is missing. `Ok(None)`: another process
     /// has it.
     pub(super) fn try_take(path: &Path) -> Result<Option<Self>, StoreError> {
-        let file = fs_err::File::options().create(true).truncate(false).write(true).open(path)?;
-        let file = file.into_file();
+        let file = regular::open_with(path, OpenOptions::new().create(true).write(true)).map_err(
+            |error| {
+                std::io::Error::new(
+                    error.kind(),
+                    format!("cannot open {}: {error}", path.display()),
+                )
+            },
+        )?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),

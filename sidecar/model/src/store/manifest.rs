@@ -1,9 +1,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use codegrep_tree::regular;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
+
+/// More than this is no manifest.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// What the store knows of one model or adapter: `NAME.json` in its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +67,7 @@ pub enum Source {
 
 impl Manifest {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let text = regular::read_text(path, MOST_BYTES).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| format!("its manifest is broken: {error}"))
     }
 
@@ -71,9 +75,13 @@ impl Manifest {
     pub(super) fn write(&self, folder: &Path) -> Result<(), StoreError> {
         let aside = folder.join(format!(".{}.json.new", self.name));
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other)?;
-        fs_err::write(&aside, text + "\n")?;
-        fs_err::rename(&aside, folder.join(format!("{}.json", self.name)))?;
-        Ok(())
+        let written = fs_err::write(&aside, text + "\n")
+            .and_then(|()| fs_err::rename(&aside, folder.join(format!("{}.json", self.name))));
+        if written.is_err() {
+            // On a full disk a half would stay.
+            let _ = std::fs::remove_file(&aside);
+        }
+        Ok(written?)
     }
 }
 

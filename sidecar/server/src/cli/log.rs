@@ -33,11 +33,18 @@ pub fn start(args: &Args) -> Result<(), Failure> {
     let (writer, colours) = match &args.log_file {
         None => (BoxMakeWriter::new(io::stderr), io::stderr().is_terminal()),
         Some(path) => {
-            let file =
-                OpenOptions::new().create(true).append(true).open(path).map_err(|error| {
-                    Failure::environment(format!("the log cannot be written: {error}"))
-                        .hint("name a file in a folder that exists and may be written")
-                })?;
+            let mut options = OpenOptions::new();
+            options.create(true).append(true);
+            #[cfg(unix)]
+            {
+                use fs_err::os::unix::fs::OpenOptionsExt as _;
+                // A pipe that nobody reads is an error, not a wait; a device may be meant.
+                options.custom_flags(codegrep_tree::regular::NO_WAIT);
+            }
+            let file = options.open(path).map_err(|error| {
+                Failure::environment(format!("the log cannot be written: {error}"))
+                    .hint("name a file in a folder that exists and may be written")
+            })?;
             (BoxMakeWriter::new(std::sync::Mutex::new(file.into_file())), false)
         }
     };

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use codegrep_model::remote::RemoteConfig;
+use codegrep_tree::regular;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+
+/// More than this is no settings file.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,12 +77,15 @@ pub struct LlamaLayer {
 
 /// The user's settings file; an absent one is empty.
 pub fn file_layer(path: &Path) -> Result<Layer, Failure> {
-    let text = match fs_err::read_to_string(path) {
+    let text = match regular::read_text(path, MOST_BYTES) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(Layer::default());
         }
-        Err(error) => return Err(Failure::config(format!("the settings cannot be read: {error}"))),
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            return Err(Failure::config(message).hint("it holds the settings"));
+        }
     };
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);

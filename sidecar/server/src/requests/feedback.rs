@@ -1,9 +1,9 @@
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use codegrep_plugin_sdk::{Feedback, FeedbackParams, FeedbackResponse};
-use codegrep_tree::Watch;
-use fs_err::OpenOptions;
+use codegrep_tree::{Watch, regular};
 
 use crate::config::Settings;
 use crate::core::{Engines, Serve};
@@ -32,11 +32,10 @@ impl Serve for Feedback {
         };
         fs_err::create_dir_all(folder).map_err(failed)?;
         // One write of a whole line: several processes may append.
-        let mut log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(folder.join("feedback.jsonl"))
-            .map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        let mut log =
+            regular::open_with(&folder.join("feedback.jsonl"), &mut options).map_err(failed)?;
         log.write_all(format!("{line}\n").as_bytes()).map_err(failed)?;
         Ok(FeedbackResponse { stored: true })
     }
