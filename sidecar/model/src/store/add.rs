@@ -2,8 +2,11 @@ use std::path::{Path, PathBuf};
 
 use codegrep_tree::Watch;
 
+use super::lock::Lock;
 use super::manifest::{check_name, name_of, now};
-use super::{Manifest, Progress, Source, Store, StoreError, Stored, hash, inspect};
+use super::{
+    Manifest, Progress, Source, Store, StoreError, Stored, hash, inspect, remove_if_there,
+};
 
 /// How to add a file.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +33,11 @@ impl Store {
         let source = Source::Path { path: path.clone() };
         if how.copy {
             fs_err::create_dir_all(self.partial())?;
-            let aside = self.partial().join(format!("{name}.{}.copy", std::process::id()));
+            let aside = self.partial().join(format!("{name}.copy"));
+            // One copy at a time: what another process left half done can then be told from what
+            // it is at.
+            let _lock = Lock::take(&self.copy_lock(), watch)?;
+            self.check_free(&name)?;
             let stored = hash::copy(&path, &aside, progress, watch)
                 .and_then(|hash| self.enter(&name, Weights::Aside(&aside), hash, source, watch));
             // Gone when it was moved into its place; a leftover otherwise.
@@ -51,13 +58,14 @@ impl Store {
         watch: &Watch,
     ) -> Result<Stored, StoreError> {
         let _lock = self.lock(watch)?;
-        if self.manifest_path(name).exists() {
-            let holder = self.stored(name);
-            match holder.broken {
-                None if holder.manifest.sha256 == sha256 => return Ok(holder),
-                None => return Err(taken(name)),
-                Some(_) => {}
+        self.sweep();
+        let holder = self.manifest_path(name).exists().then(|| self.stored(name));
+        match &holder {
+            Some(holder) if holder.broken.is_none() => {
+                let same = holder.manifest.sha256 == sha256;
+                return if same { Ok(holder.clone()) } else { Err(taken(name)) };
             }
+            _ => {}
         }
         let (Weights::Aside(path) | Weights::Elsewhere(path)) = weights;
         let inspected = inspect(path).map_err(|reason| unusable(path, &reason))?;
@@ -65,14 +73,14 @@ impl Store {
         let own = self.own_path(name);
         let (file, path) = match weights {
             Weights::Aside(aside) => {
+                self.check_free(name)?;
                 fs_err::rename(aside, &own)?;
                 (PathBuf::from(format!("{name}.gguf")), own)
             }
             Weights::Elsewhere(path) => {
-                // Of a broken entry that is replaced; adding the store's own file is no reason
-                // to delete it.
-                if own.exists() && !same_file(&own, path) {
-                    fs_err::remove_file(&own)?;
+                // Adding the store's own file is no reason to delete it.
+                if holder.is_some_and(|holder| self.owns(&holder)) && !same_file(&own, path) {
+                    remove_if_there(&own)?;
                 }
                 (path.to_owned(), path.to_owned())
             }
@@ -90,6 +98,42 @@ impl Store {
         };
         manifest.write(&self.folder)?;
         Ok(Stored { manifest, path, broken: None })
+    }
+
+    /// Refuses a name whose place in the folder is held by a file that was not made here: it may
+    /// be all its owner has.
+    pub(super) fn check_free(&self, name: &str) -> Result<(), StoreError> {
+        let own = self.own_path(name);
+        if own.symlink_metadata().is_err()
+            || (self.manifest_path(name).exists() && self.owns(&self.stored(name)))
+        {
+            return Ok(());
+        }
+        Err(StoreError::request(
+            format!("{} is there already, and was neither pulled nor copied", own.display()),
+            "give another name with --name, or move the file away; `codegrep model add` takes it \
+             as it is",
+        ))
+    }
+
+    /// Deletes what copies left that did not come to their end.
+    pub(super) fn sweep(&self) {
+        let Ok(entries) = std::fs::read_dir(self.partial()) else { return };
+        let is_copy = |path: &PathBuf| path.extension().is_some_and(|end| end == "copy");
+        let mut copies = entries.flatten().map(|entry| entry.path()).filter(is_copy).peekable();
+        if copies.peek().is_some()
+            && let Ok(Some(_lock)) = Lock::try_take(&self.copy_lock())
+        {
+            for path in copies {
+                // Where it cannot be deleted it only takes room.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+
+    /// Held while a file is copied.
+    fn copy_lock(&self) -> PathBuf {
+        self.folder.join(".copy.lock")
     }
 
     /// Where files grow that are not there yet.

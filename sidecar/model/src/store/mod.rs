@@ -134,16 +134,24 @@ impl Store {
         }
     }
 
-    /// Forgets an entry, and deletes its weights if the store owns them.
+    /// Forgets an entry, and deletes its weights if they were pulled or copied. Those of a manifest
+    /// that cannot be read stay: nothing says whose they are.
     pub fn remove(&self, name: &str, watch: &Watch) -> Result<Stored, StoreError> {
-        let stored = self.find(name)?;
+        // Said before a folder is made to lock.
+        self.find(name)?;
         let _lock = self.lock(watch)?;
+        self.sweep();
+        let stored = self.find(name)?;
         fs_err::remove_file(self.manifest_path(name))?;
-        let own = self.own_path(name);
-        if own.symlink_metadata().is_ok() {
-            fs_err::remove_file(own)?;
+        if self.owns(&stored) {
+            remove_if_there(&self.own_path(name))?;
         }
         Ok(stored)
+    }
+
+    /// Whether the weights were pulled or copied into the folder: only then may they be deleted.
+    fn owns(&self, stored: &Stored) -> bool {
+        stored.manifest.file.is_relative() && stored.path == self.own_path(&stored.manifest.name)
     }
 
     fn stored(&self, name: &str) -> Stored {
@@ -189,6 +197,13 @@ impl Store {
     fn lock(&self, watch: &Watch) -> Result<Lock, StoreError> {
         fs_err::create_dir_all(&self.folder)?;
         Lock::take(&self.folder.join(".lock"), watch)
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+    match fs_err::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

@@ -61,6 +61,7 @@ impl Store {
             let same = stored.manifest.sha256 == promise.sha256;
             return if same { Ok(stored) } else { Err(taken(name)) };
         }
+        self.check_free(name)?;
         fs_err::create_dir_all(self.partial())?;
         let part = self.partial().join(format!("{}.part", promise.sha256));
         let Some(_lock) = Lock::try_take(&part.with_extension("lock"))? else {

@@ -57,9 +57,9 @@ fn a_copy_is_the_stores_own() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(stored.path, store.folder().join("mine.gguf"));
     assert_eq!(store.list().unwrap(), [stored]);
-    assert_eq!(contents(&store), [".lock", "mine.gguf", "mine.json"]);
+    assert_eq!(contents(&store), [".copy.lock", ".lock", "mine.gguf", "mine.json"]);
     store.remove("mine", &Watch::idle()).unwrap();
-    assert_eq!(contents(&store), [".lock"]);
+    assert_eq!(contents(&store), [".copy.lock", ".lock"]);
 }
 
 #[test]
@@ -178,6 +178,106 @@ fn files_that_went_or_changed_are_marked() {
     assert_eq!(intact, ["intact"]);
     store.remove("garbled", &Watch::idle()).unwrap();
     assert_eq!(store.list().unwrap().len(), 4);
+}
+
+#[test]
+fn weights_that_were_neither_pulled_nor_copied_are_never_deleted() {
+    let (_folder, store, files) = setup();
+    let (one, two) = (files.join("one.gguf"), store.folder().join("m.gguf"));
+    std::fs::create_dir(store.folder()).unwrap();
+    std::fs::write(&one, gguf::model(64, 1)).unwrap();
+    std::fs::write(&two, gguf::model(64, 2)).unwrap();
+    let named = |copy| Add { name: Some("m".into()), copy };
+    let kept = || std::fs::read(&two).is_ok_and(|bytes| bytes == gguf::model(64, 2));
+
+    // The place of the name's own weights is taken by a file of the user's.
+    assert_eq!(
+        said(store.add(&one, &named(true), &mut quiet, &Watch::idle())),
+        (
+            format!("{} is there already, and was neither pulled nor copied", two.display()),
+            "give another name with --name, or move the file away; `codegrep model add` takes it \
+             as it is"
+                .to_owned()
+        )
+    );
+    store.add(&one, &named(false), &mut quiet, &Watch::idle()).unwrap();
+    store.remove("m", &Watch::idle()).unwrap();
+    assert!(kept());
+
+    // The same file, used where it is.
+    store.add(&two, &named(false), &mut quiet, &Watch::idle()).unwrap();
+    store.remove("m", &Watch::idle()).unwrap();
+    assert!(kept());
+
+    // An entry of another file that broke, and one whose manifest cannot be read.
+    store.add(&one, &named(false), &mut quiet, &Watch::idle()).unwrap();
+    std::fs::remove_file(&one).unwrap();
+    store.add(&two, &named(false), &mut quiet, &Watch::idle()).unwrap();
+    let manifest = store.folder().join("m.json");
+    std::fs::write(&manifest, "{").unwrap();
+    let removed = store.remove("m", &Watch::idle()).unwrap();
+    assert_eq!((removed.path, removed.manifest.file.is_absolute()), (two.clone(), true));
+    std::fs::write(&manifest, "{").unwrap();
+    std::fs::write(&one, gguf::model(64, 1)).unwrap();
+    store.add(&one, &named(false), &mut quiet, &Watch::idle()).unwrap();
+    assert!(kept());
+}
+
+#[test]
+fn a_broken_copy_is_replaced() {
+    let (_folder, store, files) = setup();
+    let path = files.join("m.gguf");
+    std::fs::write(&path, gguf::model(64, 1)).unwrap();
+    let add = |copy| {
+        let how = Add { name: None, copy };
+        store.add(&path, &how, &mut quiet, &Watch::idle()).unwrap()
+    };
+    let own = add(true).path;
+    std::fs::write(&own, "cut").unwrap();
+    assert_eq!(add(true).path, own);
+    std::fs::write(&own, "cut").unwrap();
+    assert_eq!(add(false).path, path);
+    assert!(!own.exists());
+}
+
+#[test]
+fn what_an_interrupted_copy_left_is_deleted() {
+    let (_folder, store, files) = setup();
+    let path = files.join("m.gguf");
+    std::fs::write(&path, gguf::model(64, 1)).unwrap();
+    let left = store.folder().join("partial").join("other.copy");
+    std::fs::create_dir_all(left.parent().unwrap()).unwrap();
+    for step in ["add", "remove"] {
+        std::fs::write(&left, "half a mod").unwrap();
+        match step {
+            "add" => drop(store.add(&path, &Add::default(), &mut quiet, &Watch::idle()).unwrap()),
+            _ => drop(store.remove("m", &Watch::idle()).unwrap()),
+        }
+        assert!(!left.exists(), "{step}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_among_the_manifests_is_a_broken_entry() {
+    let (_folder, store, _) = setup();
+    std::fs::create_dir(store.folder()).unwrap();
+    let pipe = |name: &str| {
+        let path = store.folder().join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    };
+    pipe("pipe.json");
+    std::os::unix::fs::symlink("/dev/zero", store.folder().join("zero.json")).unwrap();
+    let broken: Vec<_> = store.list().unwrap().into_iter().map(|stored| stored.broken).collect();
+    let reason = Some("not a regular file".to_owned());
+    assert_eq!(broken, [reason.clone(), reason]);
+    store.remove("zero", &Watch::idle()).unwrap();
+
+    std::fs::remove_file(store.folder().join(".lock")).unwrap();
+    pipe(".lock");
+    let (message, _) = said(store.remove("pipe", &Watch::idle()));
+    let lock = store.folder().join(".lock");
+    assert_eq!(message, format!("cannot open {}: not a regular file", lock.display()));
 }
 
 #[test]
