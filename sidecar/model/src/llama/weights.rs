@@ -50,6 +50,8 @@ impl Weights {
         let stopped = watch.clone();
         let params = LlamaModelParams::default()
             .with_n_gpu_layers(config.gpu_layers.min(i32::MAX as u32))
+            // A mapped file that shrinks, as one that is downloaded anew does, kills the process.
+            .with_use_mmap(false)
             .with_progress_callback(move |_| stopped.check().is_ok());
         let loaded = LlamaModel::load_from_file(backend()?, path, &params);
         watch.check()?;

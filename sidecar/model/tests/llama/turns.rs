@@ -1,4 +1,5 @@
 use codegrep_agent::{Ask, Message, ModelError, Sampling};
+use codegrep_model::LlamaConfig;
 use codegrep_tree::Watch;
 
 use crate::common::*;
@@ -22,6 +23,20 @@ fn nothing_is_evaluated_twice_over_four_turns() {
         talk.push(&[results("src/main.rs:3: fn main() {")]).unwrap();
     }
     assert!(talk.room().used as usize > stream);
+}
+
+#[test]
+fn a_file_that_shrinks_takes_nothing_from_a_loaded_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    std::fs::copy(model_path(), &path).unwrap();
+    let model = open(LlamaConfig { path: path.clone(), ..config() });
+    let mut talk = chat(&*model, "Which file parses the command line?");
+    let first = talk.turn(&greedy(8), &Watch::idle()).unwrap();
+    // As when it is downloaded anew over the old one.
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    let mut again = chat(&*model, "Which file parses the command line?");
+    assert_eq!(again.turn(&greedy(8), &Watch::idle()).unwrap().text, first.text);
 }
 
 #[test]
