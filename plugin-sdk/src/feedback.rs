@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::method::method;
+use crate::method::{method, null_as_default};
 
 method!(
     Feedback, "feedback", FeedbackParams => FeedbackResponse,
@@ -16,7 +16,8 @@ pub struct FeedbackParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// What is known of single files.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<Vec<FeedbackFile>>")]
     pub files: Vec<FeedbackFile>,
     /// A person's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

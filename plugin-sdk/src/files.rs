@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::method::method;
+use crate::method::{method, null_as_default};
 use crate::retrieve::OpenFile;
 
 method!(
@@ -36,14 +36,16 @@ pub struct GrepParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
     /// Whether letters match in either case.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<bool>")]
     pub ignore_case: bool,
     /// The most matches wanted; 50 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     pub max_matches: Option<u32>,
     /// Files open in the editor; their unsaved text wins over the disk.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<OpenFile>>")]
     pub open_files: Vec<OpenFile>,
     /// Milliseconds from receipt within which an answer arrives; 10,000 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,7 +116,8 @@ pub struct ReadParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_range: Option<(u32, u32)>,
     /// Files open in the editor; their unsaved text wins over the disk.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<OpenFile>>")]
     pub open_files: Vec<OpenFile>,
 }
 

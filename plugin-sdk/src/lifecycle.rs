@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::method::method;
+use crate::method::{method, null_as_default};
 
 method!(
     Initialize, "initialize", InitializeParams => InitializeResponse,
@@ -37,7 +37,8 @@ pub struct PeerInfo {
     /// Such as `codegrep`.
     pub name: String,
     /// Such as `0.1.0`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<String>")]
     pub version: String,
 }
 

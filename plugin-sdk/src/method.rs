@@ -1,6 +1,6 @@
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A request: its name and the types of its parameters and result.
 pub trait Method {
@@ -38,3 +38,10 @@ macro_rules! method {
     };
 }
 pub(crate) use method;
+
+/// Takes `null` for an optional parameter that is left out, as every other one does.
+pub(crate) fn null_as_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
+}

@@ -9,8 +9,8 @@ use crate::method::Notification;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RequestId {
-    /// A non-negative integer.
-    Number(u64),
+    /// A number.
+    Number(serde_json::Number),
     /// A string.
     Text(String),
 }

@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::index::IndexInfo;
-use crate::method::method;
+use crate::method::{method, null_as_default};
 use crate::progress::ProgressToken;
 
 method!(
@@ -19,7 +19,8 @@ pub struct RetrieveParams {
     /// Workspace roots: absolute paths or `file://` URIs, at least one.
     pub roots: Vec<String>,
     /// Files open in the editor; their unsaved text wins over the disk.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<OpenFile>>")]
     pub open_files: Vec<OpenFile>,
     /// Milliseconds from receipt within which an answer arrives; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,8 @@ pub struct RetrieveParams {
     #[schemars(range(min = 1, max = 100))]
     pub max_files: Option<u32>,
     /// Whether files below the bar are held back.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(with = "Option<Gate>")]
     pub gate: Gate,
     /// How the agent is prompted, such as `codegrep`; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -121,7 +121,7 @@ impl Link {
     }
 
     pub(super) fn cancel(&self, id: u64) {
-        let params = CancelParams { id: RequestId::Number(id) };
+        let params = CancelParams { id: RequestId::Number(id.into()) };
         if let Ok(line) = line(None, Cancel::NAME, &params) {
             self.send(line);
         }
@@ -216,7 +216,9 @@ impl Link {
             // Notifications of later versions.
             Message { method: Some(_), .. } => {}
             Message { id: Some(RequestId::Number(id)), result, error, .. } => {
-                let waiting = lock(&self.pending).as_mut().and_then(|pending| pending.remove(&id));
+                let mut pending = lock(&self.pending);
+                let waiting = pending.as_mut().zip(id.as_u64());
+                let waiting = waiting.and_then(|(pending, id)| pending.remove(&id));
                 let answer = match (result, error) {
                     (_, Some(error)) => Err(error),
                     (Some(result), None) => Ok(result),

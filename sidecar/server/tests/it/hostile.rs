@@ -53,7 +53,7 @@ fn json_that_is_no_request() {
             r#"{"jsonrpc":"2.0","id":"b"}"#,
             r#"{"jsonrpc":"2.0","id":"c","method":7}"#,
             r#"{"jsonrpc":"2.0","id":{},"method":"health"}"#,
-            r#"{"jsonrpc":"2.0","id":-1.5,"method":"health"}"#,
+            r#"{"jsonrpc":"2.0","id":true,"method":"health"}"#,
             r#"{"jsonrpc":"2.0","id":"d","id":"e","method":"health"}"#,
             // An answer to a question nobody asked.
             r#"{"jsonrpc":"2.0","id":9,"result":{}}"#,
@@ -64,8 +64,8 @@ fn json_that_is_no_request() {
             {"jsonrpc":"2.0","id":"b","error":{"code":-32600,"message":"`method` is missing","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":"c","error":{"code":-32600,"message":"`method` must be a string","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"`jsonrpc` must be \"2.0\"","data":{"kind":"user","hint":""}}}
-            {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a non-negative integer","data":{"kind":"user","hint":""}}}
-            {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a non-negative integer","data":{"kind":"user","hint":""}}}
+            {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number","data":{"kind":"user","hint":""}}}
+            {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an id must be a string or a number","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a request: duplicate field `id`","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a request: invalid type: integer `1`, expected an object","data":{"kind":"user","hint":""}}}
             {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a request: invalid type: null, expected an object","data":{"kind":"user","hint":""}}}"#]],
@@ -102,6 +102,66 @@ fn methods_and_parameters_that_are_not_there() {
             {"jsonrpc":"2.0","id":"j","error":{"code":-32602,"message":"there is no protocol version 0","data":{"kind":"user","hint":"this server speaks version 1"}}}
             {"jsonrpc":"2.0","id":"k","error":{"code":-32602,"message":"params: missing field `id`","data":{"kind":"user","hint":"`codegrep schema` prints what each method takes"}}}"#]],
     );
+}
+
+#[test]
+fn every_number_is_an_id() {
+    check(
+        &[
+            r#"{"jsonrpc":"2.0","id":-1,"method":"shutdown","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":1.50,"method":"shutdown","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"nope"}"#,
+            r#"{"jsonrpc":"2.0","id":-0,"method":"$/cancelRequest","params":{"id":-7.5}}"#,
+            r#"{"jsonrpc":"2.0","id":"x","method":"$/cancelRequest","params":{"id":[]}}"#,
+        ],
+        5,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"params: an id must be a string or a number","data":{"kind":"user","hint":""}}}
+            {"jsonrpc":"2.0","id":-0.0,"result":{}}
+            {"jsonrpc":"2.0","id":-1,"error":{"code":-32602,"message":"params must be an object, with parameters by name","data":{"kind":"user","hint":""}}}
+            {"jsonrpc":"2.0","id":1.2345678901234568e+29,"error":{"code":-32601,"message":"there is no method \"nope\"","data":{"kind":"user","hint":"there are adapter/load, feedback, files/glob, files/grep, files/read, health, index/refresh, index/status, initialize, model/list, model/load, retrieve, shutdown"}}}
+            {"jsonrpc":"2.0","id":1.5,"error":{"code":-32602,"message":"params must be an object, with parameters by name","data":{"kind":"user","hint":""}}}"#]],
+    );
+}
+
+#[test]
+fn a_refused_shutdown_ends_nothing() {
+    let repo = Repo::shop();
+    let mut server = repo.serve(&[]);
+    assert_eq!(server.error("shutdown", json!([]))["code"], -32602);
+    server.result("health", json!({}));
+    server.result("shutdown", json!({}));
+    assert!(server.wait().success());
+}
+
+#[test]
+fn null_is_the_default_of_what_may_be_left_out() {
+    let repo = Repo::shop();
+    let mut server = repo.serve(&[]);
+    let root = server.root();
+    let text = "total_price ignores the discount";
+    let bare = server.result("retrieve", json!({"text": text, "roots": [root]}));
+    let nulls = json!({
+        "text": text, "roots": [root], "openFiles": null, "budgetMs": null, "maxFiles": null,
+        "gate": null, "profile": null, "model": null, "adapter": null, "context": null,
+        "sessionId": null, "progressToken": null,
+    });
+    assert_eq!(
+        stable(&server.result("retrieve", nulls), &repo.root()),
+        stable(&bare, &repo.root())
+    );
+    let nulls = json!({
+        "roots": [root], "pattern": "class", "path": null, "glob": null, "ignoreCase": null,
+        "maxMatches": null, "openFiles": null, "budgetMs": null,
+    });
+    assert_eq!(server.result("files/grep", nulls)["matches"].as_array().unwrap().len(), 1);
+    let nulls = json!({
+        "root": root, "path": "src/cart.py", "lineRange": null, "openFiles": null,
+    });
+    server.result("files/read", nulls);
+    server.result("feedback", json!({"sessionId": null, "files": null, "note": null}));
+    let nulls = json!({"protocolVersion": 1, "clientInfo": {"name": "x", "version": null}});
+    server.result("initialize", nulls);
 }
 
 #[test]

@@ -5,10 +5,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use codegrep_plugin_sdk::{
-    Cancel, CancelParams, ErrorKind, MAX_MESSAGE_BYTES, Method, Notification, RequestId, Shutdown,
-    code,
+    Cancel, ErrorKind, MAX_MESSAGE_BYTES, Method, Notification, Shutdown, code,
 };
-use jsonrpsee::core::server::{MethodCallback, MethodResponse};
+use jsonrpsee::core::server::{MethodCallback, MethodResponse, ResponsePayload};
 use jsonrpsee::types::{ErrorObjectOwned, Params};
 use jsonrpsee::{ConnectionId, Extensions, RpcModule};
 use serde_json::value::RawValue;
@@ -32,7 +31,7 @@ pub struct Connection {
     module: RpcModule<Client>,
     client: Client,
     /// The jobs that run or wait, with the ids that they answer to; notifications have none.
-    open: HashMap<JobId, Option<RequestId>>,
+    open: HashMap<JobId, Option<Id>>,
     unanswered: JoinSet<Answered>,
 }
 
@@ -87,8 +86,7 @@ impl Connection {
         let text = match line {
             Line::Whole(text) => text,
             Line::TooLong(id) => {
-                let id = id.map_or(Id::Null, Id::Given);
-                self.send(error(id, too_long()).map(into_line));
+                self.send(error(&id, too_long()).map(into_line));
                 return false;
             }
         };
@@ -100,7 +98,7 @@ impl Connection {
         let mut jobs = Vec::new();
         let mut last = false;
         let reply = match parsed {
-            Err(failure) => Started::Done(error(Id::Null, failure)),
+            Err(failure) => Started::Done(error(&Id::Null, failure)),
             Ok(raw) if raw.get().starts_with('[') => self.batch(raw, &mut jobs, &mut last).await,
             Ok(raw) => self.start(raw, &mut jobs, &mut last).await,
         };
@@ -121,12 +119,12 @@ impl Connection {
         let calls: Vec<&RawValue> = match serde_json::from_str(raw.get()) {
             Ok(calls) => calls,
             Err(error) => {
-                return Started::Done(self::error(Id::Null, bad_batch(&error.to_string())));
+                return Started::Done(self::error(&Id::Null, bad_batch(&error.to_string())));
             }
         };
         if calls.is_empty() || calls.len() > MOST_IN_BATCH {
             let why = format!("{} calls, where 1 to {MOST_IN_BATCH} may stand", calls.len());
-            return Started::Done(error(Id::Null, bad_batch(&why)));
+            return Started::Done(error(&Id::Null, bad_batch(&why)));
         }
         let mut started = Vec::new();
         for call in calls {
@@ -151,54 +149,56 @@ impl Connection {
         let Message { id, method, params } = match message::read(raw) {
             Ok(Some(message)) => message,
             Ok(None) => return Started::Done(None),
-            Err((id, failure)) => return Started::Done(error(id, failure)),
+            Err((id, failure)) => return Started::Done(error(&id, failure)),
         };
         let fail = |failure| match id {
             Id::Absent => Started::Done(None),
-            _ => Started::Done(error(id.clone(), failure)),
+            _ => Started::Done(error(&id, failure)),
         };
         if method == Cancel::NAME {
-            return match message::params::<CancelParams>(params.map(RawValue::get)) {
-                Ok(CancelParams { id }) => {
-                    if let Some(job) = self.job_of(&id) {
-                        self.cancel(job);
-                    }
-                    Started::Done(None)
-                }
-                Err(failure) => fail(failure),
+            let wanted = match message::id_to_cancel(params) {
+                Ok(wanted) => wanted,
+                Err(failure) => return fail(failure),
             };
+            if let Some(job) = self.job_of(&wanted) {
+                self.cancel(job);
+            }
+            // A notification by rights; whoever gives it an id waits for an answer.
+            let done = ResponsePayload::success(serde_json::json!({}));
+            let reply = MethodResponse::response((&id).into(), done, usize::MAX);
+            return Started::Done((id != Id::Absent).then(|| id.answer(reply)));
         }
         let Some(callback) = self.module.method(&method) else {
             return fail(self.no_such(&method));
         };
         let job = JobId::fresh();
         let answers_to = match &id {
-            Id::Given(given) if self.job_of(given).is_some() => {
+            Id::Absent | Id::Null => None,
+            given if self.job_of(given).is_some() => {
                 let message = format!("the id {given} belongs to a request that is still open");
                 let failure = Failure::wire(ErrorKind::User, code::INVALID_REQUEST, message)
                     .hint("give each request an id of its own");
                 return fail(failure);
             }
-            Id::Given(given) => Some(given.clone()),
-            Id::Absent | Id::Null => None,
+            given => Some(given.clone()),
         };
         self.open.insert(job, answers_to);
         jobs.push(job);
-        *last |= method == Shutdown::NAME;
         let mut extensions = Extensions::new();
         extensions.insert(Origin { job, received: Instant::now() });
-        let (to, params) = (id.clone().into(), Params::new(params.map(RawValue::get)).into_owned());
+        let (to, params) = ((&id).into(), Params::new(params.map(RawValue::get)).into_owned());
         let answered = id != Id::Absent;
         let call: Call = match callback {
             MethodCallback::Sync(call) => {
                 let response = call(to, params, usize::MAX, extensions);
-                return Started::Done(answered.then(|| response.into_json()));
+                *last |= method == Shutdown::NAME && response.is_success();
+                return Started::Done(answered.then(|| id.answer(response)));
             }
             MethodCallback::Async(call) => {
                 let call = call(to, params, ConnectionId(0), usize::MAX, extensions);
                 Box::pin(async move {
                     let response = call.await;
-                    answered.then(|| response.into_json())
+                    answered.then(|| id.answer(response))
                 })
             }
             // Never registered.
@@ -224,7 +224,7 @@ impl Connection {
         }
     }
 
-    fn job_of(&self, id: &RequestId) -> Option<JobId> {
+    fn job_of(&self, id: &Id) -> Option<JobId> {
         self.open.iter().find(|(_, of)| of.as_ref() == Some(id)).map(|(job, _)| *job)
     }
 
@@ -254,9 +254,9 @@ fn into_line(reply: Box<RawValue>) -> Vec<u8> {
     Box::<str>::from(reply).into_string().into_bytes()
 }
 
-fn error(id: Id, failure: Failure) -> Reply {
+fn error(id: &Id, failure: Failure) -> Reply {
     let error: ErrorObjectOwned = wire::error(failure);
-    Some(MethodResponse::error(id.into(), error).into_json())
+    Some(id.answer(MethodResponse::error(id.into(), error)))
 }
 
 fn bad_batch(why: &str) -> Failure {

@@ -1,16 +1,19 @@
 use std::io::{BufRead, Read};
 
-use codegrep_plugin_sdk::{MAX_MESSAGE_BYTES, RequestId};
+use codegrep_plugin_sdk::MAX_MESSAGE_BYTES;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;
 
+use super::message::Id;
+
 /// A line of input, without its ending.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum Line {
     /// What may be a message.
     Whole(Vec<u8>),
-    /// A line over the limit; its id, where that could still be made out.
-    TooLong(Option<RequestId>),
+    /// A line over the limit; its id, `Null` where that could not be made out.
+    TooLong(Id),
 }
 
 /// Of a line over the limit this much is kept, to find its id.
@@ -55,8 +58,8 @@ pub fn read_lines(input: impl Read, lines: &Sender<Line>) {
 }
 
 /// The id in the beginning of a message that was cut off.
-fn id_of(head: &[u8]) -> Option<RequestId> {
-    struct Fields<'a>(&'a mut Option<RequestId>);
+fn id_of(head: &[u8]) -> Id {
+    struct Fields<'a>(&'a mut Id);
 
     impl<'de> Visitor<'de> for Fields<'_> {
         type Value = ();
@@ -68,7 +71,7 @@ fn id_of(head: &[u8]) -> Option<RequestId> {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
             while let Some(key) = map.next_key::<String>()? {
                 if key == "id" {
-                    *self.0 = map.next_value()?;
+                    *self.0 = Id::of(map.next_value::<&RawValue>()?).unwrap_or(Id::Null);
                 } else {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -77,7 +80,7 @@ fn id_of(head: &[u8]) -> Option<RequestId> {
         }
     }
 
-    let mut id = None;
+    let mut id = Id::Null;
     // Fails at the cut, after the id if that stands before it.
     let _ = serde_json::Deserializer::from_slice(head).deserialize_map(Fields(&mut id));
     id
@@ -113,8 +116,8 @@ mod tests {
         assert_eq!(
             lines(input.as_bytes()),
             [
-                Line::TooLong(Some(RequestId::Number(7))),
-                Line::TooLong(None),
+                Line::TooLong(Id::Number(RawValue::from_string("7".into()).unwrap())),
+                Line::TooLong(Id::Null),
                 whole(&exact),
                 whole("b")
             ]

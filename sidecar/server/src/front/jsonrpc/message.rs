@@ -1,7 +1,10 @@
 use std::borrow::Cow;
+use std::fmt;
+use std::mem::discriminant;
 
-use codegrep_plugin_sdk::{ErrorKind, RequestId, code};
-use serde::{Deserialize, Deserializer};
+use codegrep_plugin_sdk::{ErrorKind, code};
+use jsonrpsee::core::server::MethodResponse;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::failure::Failure;
@@ -14,24 +17,98 @@ pub struct Message<'a> {
 }
 
 /// What a request gave as `id`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Id {
     /// Nothing: a notification, which is never answered.
     Absent,
     /// `null`, which is answered with `null`.
     Null,
-    Given(RequestId),
+    Text(String),
+    /// As it was written: no type of number holds every number of JSON.
+    Number(Box<RawValue>),
 }
 
-impl From<Id> for jsonrpsee::types::Id<'static> {
-    /// The id an answer carries.
-    fn from(id: Id) -> Self {
-        match id {
-            Id::Absent | Id::Null => Self::Null,
-            Id::Given(RequestId::Number(number)) => Self::Number(number),
-            Id::Given(RequestId::Text(text)) => Self::Str(text.into()),
+impl Id {
+    /// The id written as `raw`; `None` when it cannot be one.
+    pub fn of(raw: &RawValue) -> Option<Self> {
+        match raw.get().as_bytes().first()? {
+            b'n' => Some(Self::Null),
+            b'"' => serde_json::from_str(raw.get()).ok().map(Self::Text),
+            b'-' | b'0'..=b'9' => Some(Self::Number(raw.to_owned())),
+            _ => None,
         }
     }
+
+    /// The answer to this id.
+    pub fn answer(&self, answer: MethodResponse) -> Box<RawValue> {
+        let answer = answer.into_json();
+        let Self::Number(number) = self else { return answer };
+        if plain(number).is_some() {
+            return answer;
+        }
+        // The library's own answer has another id: its type holds no such number.
+        let readdressed = serde_json::from_str::<Answer<'_>>(answer.get())
+            .and_then(|answer| serde_json::value::to_raw_value(&Answer { id: number, ..answer }));
+        readdressed.unwrap_or(answer)
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one == other,
+            (Self::Number(one), Self::Number(other)) => one.get() == other.get(),
+            _ => discriminant(self) == discriminant(other),
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent | Self::Null => f.write_str("null"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Number(number) => f.write_str(number.get()),
+        }
+    }
+}
+
+impl From<&Id> for jsonrpsee::types::Id<'static> {
+    fn from(id: &Id) -> Self {
+        match id {
+            Id::Text(text) => Self::Str(text.clone().into()),
+            // See [`Id::answer`] for other numbers.
+            Id::Number(number) => plain(number).map_or(Self::Null, Self::Number),
+            Id::Absent | Id::Null => Self::Null,
+        }
+    }
+}
+
+/// A number that comes back as it was written.
+fn plain(number: &RawValue) -> Option<u64> {
+    let parsed: u64 = number.get().parse().ok()?;
+    (parsed.to_string() == number.get()).then_some(parsed)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Answer<'a> {
+    jsonrpc: &'a str,
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(
+        borrow,
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    result: Option<&'a RawValue>,
+    #[serde(
+        borrow,
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -60,12 +137,11 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, 
 pub fn read(raw: &RawValue) -> Result<Option<Message<'_>>, (Id, Failure)> {
     let envelope: Envelope<'_> = serde_json::from_str(raw.get())
         .map_err(|error| (Id::Null, invalid(format!("not a request: {}", place_off(&error)))))?;
-    let id = match envelope.id.map(RawValue::get) {
+    let id = match envelope.id {
         None => Id::Absent,
-        Some("null") => Id::Null,
-        Some(id) => serde_json::from_str(id)
-            .map(Id::Given)
-            .map_err(|_| (Id::Null, invalid("an id must be a string or a non-negative integer")))?,
+        Some(id) => {
+            Id::of(id).ok_or_else(|| (Id::Null, invalid("an id must be a string or a number")))?
+        }
     };
     // An error has to go somewhere, even where there was no id to answer to.
     let to = |id: &Id| if *id == Id::Absent { Id::Null } else { id.clone() };
@@ -96,6 +172,20 @@ pub fn params<T: for<'de> Deserialize<'de>>(raw: Option<&str>) -> Result<T, Fail
     })
 }
 
+/// The id of the request that a `$/cancelRequest` names.
+pub fn id_to_cancel(raw: Option<&RawValue>) -> Result<Id, Failure> {
+    /// [`codegrep_plugin_sdk::CancelParams`] with the id as it was written.
+    #[derive(Deserialize)]
+    struct Named {
+        id: Box<RawValue>,
+    }
+    let Named { id } = params(raw.map(RawValue::get))?;
+    match Id::of(&id) {
+        Some(id @ (Id::Text(_) | Id::Number(_))) => Ok(id),
+        _ => Err(Failure::usage("params: an id must be a string or a number")),
+    }
+}
+
 fn invalid(message: impl Into<String>) -> Failure {
     Failure::wire(ErrorKind::User, code::INVALID_REQUEST, message)
 }
@@ -106,5 +196,25 @@ fn place_off(error: &serde_json::Error) -> String {
     match text.rfind(" at line ") {
         Some(at) => text[..at].to_owned(),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jsonrpsee::core::server::ResponsePayload;
+
+    #[test]
+    fn an_answer_bears_the_id_as_it_was_written() {
+        for id in ["7", "-1", "1.50", "-0", "1e999", "123456789012345678901234567890", "\"a\\\"b\""]
+        {
+            let given = Id::of(serde_json::from_str(id).unwrap()).unwrap();
+            let done = ResponsePayload::success(serde_json::Value::Null);
+            let answer = given.answer(MethodResponse::response((&given).into(), done, usize::MAX));
+            assert_eq!(
+                answer.get(),
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":null}}")
+            );
+        }
     }
 }
