@@ -10,7 +10,7 @@ use git2::Oid;
 
 pub use self::history::{Commit, History};
 use self::objects::{NodeKind, Objects};
-use self::refs::GitDirs;
+use self::refs::{GitDirs, Rev};
 use crate::hash::stamp;
 use crate::{Blob, BlobId, Folder, ItemKind, Kind, RepoPath, Tree, TreeError, Watch};
 
@@ -57,7 +57,15 @@ impl GitTree {
         let folder = dirs.common.join("objects");
         let objects = Objects::open(&folder).map_err(damaged)?;
         let found = dirs.resolve(rev)?.ok_or_else(unknown)?;
-        let (commit, root) = objects.commit(&found).map_err(damaged)?.ok_or_else(unknown)?;
+        let missing = || match &found {
+            // A reference promises its commit; an id of the caller's promises nothing.
+            Rev::Id(id) if !id.eq_ignore_ascii_case(rev) => fail(
+                format!("{rev} is the commit {id}, which is not there"),
+                "a pack is missing or damaged: `git fsck` says more, `git fetch` may bring it back",
+            ),
+            _ => unknown(),
+        };
+        let (commit, root) = objects.commit(&found).map_err(damaged)?.ok_or_else(missing)?;
         let name = format!("{shown}@{:.10}", commit.to_string());
         Ok(Self { name, folder, objects, commit, root })
     }

@@ -135,6 +135,35 @@ fn linked_worktrees_and_shared_clones_reach_their_objects() {
 }
 
 #[test]
+fn a_commit_that_is_lost_is_told_from_one_that_never_was() {
+    let (repo, commit) = repository();
+    let objects = repo.path().join(".git/objects");
+    let packs =
+        || std::fs::read_dir(objects.join("pack")).unwrap().map(|entry| entry.unwrap().path());
+    let fail = |cause: &str| {
+        let said = refused(repo.path(), "HEAD");
+        assert!(!said.contains("no commit yet"), "{cause}: {said}");
+        said.replace(&commit, "COMMIT")
+    };
+    git(repo.path(), &["gc", "-q"]);
+    let pack = packs().find(|path| path.extension().is_some_and(|end| end == "pack")).unwrap();
+    let aside = repo.path().join("aside");
+    std::fs::rename(&pack, &aside).unwrap();
+    let gone = fail("the pack is gone");
+    std::fs::write(&pack, b"PACK").unwrap();
+    fail("the pack is cut off");
+    std::fs::remove_dir_all(objects.join("pack")).unwrap();
+    expect![[r#"
+        …: HEAD is the commit COMMIT, which is not there
+          hint: a pack is missing or damaged: `git fsck` says more, `git fetch` may bring it back
+        …: HEAD is the commit COMMIT, which is not there
+          hint: a pack is missing or damaged: `git fsck` says more, `git fetch` may bring it back
+    "#]]
+    .assert_eq(&(gone + &fail("all packs are gone")));
+    assert_eq!(refused(repo.path(), &commit).lines().count(), 2);
+}
+
+#[test]
 fn what_is_no_commit_says_why_and_what_to_do() {
     let (repo, commit) = repository();
     let blob = GitTree::open(repo.path(), "HEAD").unwrap().blob_id(&path("src/a.rs")).unwrap();
