@@ -29,26 +29,32 @@ impl OverlayTree {
     ) -> Result<Self, TreeError> {
         let mut tree = Self { base, buffers: HashMap::new(), added: HashMap::new() };
         for (path, text) in buffers {
-            tree.put(&path, text)?;
+            tree.lay(&path, text)?;
         }
         Ok(tree)
     }
 
-    fn put(&mut self, path: &RepoPath, text: Vec<u8>) -> Result<(), TreeError> {
+    /// Lays one more buffer over the tree; one that fails changes nothing.
+    pub fn lay(&mut self, path: &RepoPath, text: Vec<u8>) -> Result<(), TreeError> {
         let real = self.place(path)?;
         if matches!(self.base.kind(&real), Ok(Kind::Dir)) || self.added.contains_key(&real) {
             return Err(TreeError::IsDir { path: path.to_string() });
         }
         let dirs: Vec<RepoPath> = std::iter::successors(real.parent(), RepoPath::parent).collect();
-        let is_file = |dir: &RepoPath| {
-            self.buffers.contains_key(dir)
-                || matches!(
-                    self.base.kind(dir),
-                    Ok(Kind::File { .. }) | Err(TreeError::Special { .. })
-                )
-        };
-        if dirs.iter().any(is_file) {
-            return Err(TreeError::NotFound { path: path.to_string() });
+        for dir in &dirs {
+            // Above a folder there are only folders.
+            if self.added.contains_key(dir) {
+                break;
+            }
+            let base = self.base.kind(dir);
+            if self.buffers.contains_key(dir)
+                || matches!(base, Ok(Kind::File { .. }) | Err(TreeError::Special { .. }))
+            {
+                return Err(TreeError::NotFound { path: path.to_string() });
+            }
+            if base.is_ok() {
+                break;
+            }
         }
         let mut kind = ItemKind::File { size: text.len() as u64, stamp: stamp(&text) };
         let mut name = real.file_name();

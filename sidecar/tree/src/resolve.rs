@@ -44,7 +44,9 @@ pub(crate) fn resolve(
         if next.in_git_dir() {
             return Err(TreeError::GitDir { path: path.to_string() });
         }
-        let target = match link(&next) {
+        // Nothing lies below what is not there, and each question costs a look at every parent.
+        let found = if missing { Ok(None) } else { link(&next) };
+        let target = match found {
             Err(TreeError::NotFound { .. }) if on_missing == Missing::Stays => {
                 missing = true;
                 None

@@ -8,6 +8,11 @@ use super::Root;
 use super::roots::file_path;
 use crate::failure::Failure;
 
+/// More files than anybody edits at once; each costs a look at the disk.
+const MOST_OPEN: usize = 1000;
+/// Folders above an open file; each costs another.
+const DEEPEST_OPEN: usize = 256;
+
 /// The roots of a request as one tree, and the way back from its paths.
 pub struct Workspace {
     pub tree: Arc<dyn Tree>,
@@ -25,7 +30,11 @@ impl Workspace {
     /// Opens the roots as they lie on disk, with the unsaved text of open files over it.
     ///
     /// A root that another holds is not searched a second time, unless that one leaves it out.
-    pub fn open(named: Vec<Root>, open_files: Vec<OpenFile>) -> Result<Self, Failure> {
+    pub fn open(
+        named: Vec<Root>,
+        open_files: Vec<OpenFile>,
+        watch: &Watch,
+    ) -> Result<Self, Failure> {
         let mut roots: Vec<Root> = Vec::new();
         let mut warnings = Vec::new();
         for root in &named {
@@ -58,7 +67,7 @@ impl Workspace {
                 workspace.named.push((root, path));
             }
         }
-        workspace.lay_over(open_files)?;
+        workspace.lay_over(open_files, watch)?;
         Ok(workspace)
     }
 
@@ -100,26 +109,33 @@ impl Workspace {
         FileRef { root: root.name(), path: path.as_str().to_owned() }
     }
 
-    fn lay_over(&mut self, open_files: Vec<OpenFile>) -> Result<(), Failure> {
+    fn lay_over(&mut self, open_files: Vec<OpenFile>, watch: &Watch) -> Result<(), Failure> {
         if open_files.is_empty() {
             return Ok(());
         }
-        let mut buffers = Vec::new();
+        if open_files.len() > MOST_OPEN {
+            let message = format!("openFiles holds {} files", open_files.len());
+            let hint = format!("give those with unsaved text, at most {MOST_OPEN}");
+            return Err(Failure::usage(message).hint(hint));
+        }
+        let mut tree = OverlayTree::new(Arc::clone(&self.tree), [])?;
         for open in open_files {
-            let placed = self.place(&open.path).and_then(|path| {
-                // One that has no place in the tree must not take the others with it.
-                OverlayTree::new(Arc::clone(&self.tree), [(path.clone(), Vec::new())])?;
-                Ok(path)
+            watch.check()?;
+            let laid = self.place(&open.path).and_then(|path| match path.segments().count() {
+                0..=DEEPEST_OPEN => Ok(tree.lay(&path, open.text.into_bytes())?),
+                depth => Err(Failure::usage(format!(
+                    "it lies {depth} folders deep, where {DEEPEST_OPEN} are the most"
+                ))),
             });
-            match placed {
-                Ok(path) => buffers.push((path, open.text.into_bytes())),
-                Err(failure) => self.warnings.push(format!(
+            // One that has no place in the tree must not take the others with it.
+            if let Err(failure) = laid {
+                self.warnings.push(format!(
                     "the unsaved text of {} is not used: {}",
                     open.path, failure.message
-                )),
+                ));
             }
         }
-        self.tree = Arc::new(OverlayTree::new(Arc::clone(&self.tree), buffers)?);
+        self.tree = Arc::new(tree);
         Ok(())
     }
 

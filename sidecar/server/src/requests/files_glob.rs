@@ -32,7 +32,7 @@ impl Serve for FilesGlob {
         let call = Call { name: "glob".to_owned(), arguments };
         let (mut files, mut truncated) = (Vec::new(), false);
         let mut known = HashSet::new();
-        for (root, workspace) in one_by_one(&params.roots, &[], &engines.settings)? {
+        for (root, workspace) in one_by_one(&params.roots, &[], &engines.settings, watch)? {
             let call = std::slice::from_ref(&call);
             let seen = tools::run(call, &*workspace.tree, &limits, &engines.pool, watch);
             let found = super::only(seen, watch)?;

@@ -29,7 +29,7 @@ impl Serve for FilesRead {
             .hint("lines are counted from 1, and the last is not before the first"));
         }
         let roots = roots(std::slice::from_ref(&params.root), &engines.settings)?;
-        let workspace = Workspace::open(roots, params.open_files)?;
+        let workspace = Workspace::open(roots, params.open_files, watch)?;
         let path = RepoPath::parse(&params.path).map_err(TreeError::from)?;
         watch.check()?;
         let blob = workspace.tree.read(&path, READ_LIMIT)?;

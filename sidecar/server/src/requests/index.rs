@@ -23,7 +23,7 @@ impl Serve for IndexStatus {
         engines: &Engines,
         watch: &Watch,
     ) -> Result<IndexStatusResponse, Failure> {
-        each(params, engines, |workspace| {
+        each(params, engines, watch, |workspace| {
             let kept = engines.ranker.store().kept(&*workspace.tree, watch)?;
             Ok(kept.map(|index| status(&index)))
         })
@@ -40,7 +40,7 @@ impl Serve for IndexRefresh {
         engines: &Engines,
         watch: &Watch,
     ) -> Result<IndexStatusResponse, Failure> {
-        each(params, engines, |workspace| {
+        each(params, engines, watch, |workspace| {
             Ok(Some(status(&*engines.ranker.store().index(&*workspace.tree, watch)?)))
         })
     }
@@ -50,6 +50,7 @@ impl Serve for IndexRefresh {
 fn each(
     params: IndexStatusParams,
     engines: &Engines,
+    watch: &Watch,
     index: impl Fn(&Workspace) -> Result<Option<RootStatus>, Failure>,
 ) -> Result<IndexStatusResponse, Failure> {
     if params.roots.is_empty() {
@@ -57,7 +58,7 @@ fn each(
     }
     let roots = params.roots.into_iter().map(|root| {
         let status = Root::parse(&root, &engines.settings)
-            .and_then(|root| Workspace::open(vec![root], Vec::new()))
+            .and_then(|root| Workspace::open(vec![root], Vec::new(), watch))
             .and_then(|workspace| index(&workspace));
         match status {
             Ok(Some(status)) => Ok(RootStatus { root, ..status }),

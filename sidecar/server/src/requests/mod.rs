@@ -54,12 +54,13 @@ fn one_by_one(
     given: &[String],
     open_files: &[OpenFile],
     settings: &Settings,
+    watch: &Watch,
 ) -> Result<Vec<(PathBuf, Workspace)>, Failure> {
     let mut workspaces: Vec<(PathBuf, Workspace)> = Vec::new();
     for root in roots(given, settings)? {
         if workspaces.iter().all(|(known, _)| *known != root.real) {
             let real = root.real.clone();
-            workspaces.push((real, Workspace::open(vec![root], open_files.to_vec())?));
+            workspaces.push((real, Workspace::open(vec![root], open_files.to_vec(), watch)?));
         }
     }
     Ok(workspaces)

@@ -136,7 +136,7 @@ pub fn retrieve(
         None
     });
     let workspace = Arc::new(match ask.source {
-        Source::Disk { roots, open_files } => Workspace::open(roots, open_files)?,
+        Source::Disk { roots, open_files } => Workspace::open(roots, open_files, watch)?,
         Source::Commit { root, rev } => Workspace::commit(root, &rev)?,
     });
     warnings.extend(workspace.warnings.iter().cloned());
@@ -256,8 +256,9 @@ mod tests {
             cache: home.join("cache"),
             state: home.join("state"),
         };
-        let layer = Layer { profile: Some("mine".into()), bar: Some(0.0), ..Layer::default() };
-        let settings = Settings::load(places, layer).unwrap();
+        let layer = Layer { bar: Some(0.0), ..Layer::default() };
+        let mut settings = Settings::load(places, layer).unwrap();
+        settings.profile.value = "mine".into();
         let params =
             || RetrieveParams::new("total_price is wrong", root.to_str().unwrap().to_owned());
         let read = |late: Late| -> RetrieveResponse {

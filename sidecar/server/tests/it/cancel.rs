@@ -57,6 +57,20 @@ fn a_cancel_that_follows_at_once_finds_its_request() {
 }
 
 #[test]
+fn a_request_is_cancelled_whatever_number_its_id_is() {
+    let (repo, silent) = (Repo::shop(), Silent::new());
+    let mut server = repo.serve(&["--model", &silent.model()]);
+    for id in [json!(-1), json!(1.5)] {
+        let params = endless(&repo);
+        let retrieve = json!({"jsonrpc": "2.0", "id": id, "method": "retrieve", "params": params});
+        let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}});
+        server.send(format!("{retrieve}\n{cancel}"));
+        let answer = server.receive();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32800)));
+    }
+}
+
+#[test]
 fn one_cancel_leaves_the_others_alone() {
     let (repo, silent) = (Repo::shop(), Silent::new());
     let mut server = repo.serve(&["--model", &silent.model()]);
@@ -140,4 +154,35 @@ fn a_client_that_does_not_read_can_still_cancel() {
     let cancelled: Vec<Value> = cancelled.filter(|answer| answer["id"] == 4).collect();
     assert_eq!(cancelled.len(), 1);
     assert_eq!(cancelled[0]["error"]["code"], -32800);
+}
+
+#[test]
+fn deep_open_files_hold_no_worker() {
+    let repo = Repo::shop();
+    let mut server = repo.serve(&[]);
+    let root = server.root();
+    let open = |depth: usize, count: usize| -> Vec<Value> {
+        let file =
+            |i| json!({"path": format!("{root}/{}f{i}.py", "a/".repeat(depth)), "text": "x"});
+        (0..count).map(file).collect()
+    };
+    let ask = |open: &[Value]| {
+        json!({"text": "total_price ignores the discount", "roots": [root], "gate": "off",
+               "openFiles": open, "budgetMs": 20_000})
+    };
+    // As deep and as many as may be: the search has time left.
+    let answer = server.result("retrieve", ask(&open(255, 1000)));
+    assert_eq!((&answer["stop"], &answer["warnings"]), (&json!("no_model"), &json!([])));
+    let answer = server.result("retrieve", ask(&open(256, 1)));
+    let warning = format!(
+        "the unsaved text of {root}/{}f0.py is not used: it lies 257 folders deep, where 256 are \
+         the most",
+        "a/".repeat(256)
+    );
+    assert_eq!(answer["warnings"], json!([warning]));
+    let error = server.error("retrieve", ask(&open(1, 1001)));
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!(-32602), &json!("openFiles holds 1001 files"))
+    );
 }
