@@ -52,6 +52,8 @@ pub struct Args {
 const MOST_STDIN: u64 = 16 << 20;
 
 pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
+    // However long the report takes to come, the search has its whole budget.
+    let text = if args.text == "-" { from_stdin()? } else { args.text };
     let started = Instant::now();
     let flags = Layer {
         model: args.model,
@@ -79,7 +81,7 @@ pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
         model: settings.model.value.clone(),
         adapter: None,
         context: None,
-        text: if args.text == "-" { from_stdin()? } else { args.text },
+        text,
     };
     let budget = settings.budget.value;
     let progress = progress::Line::new();

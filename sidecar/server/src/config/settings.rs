@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
-use std::path::PathBuf;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codegrep_model::LlamaConfig;
@@ -10,9 +11,13 @@ use codegrep_model::remote::{ApiKey, RemoteConfig};
 use super::layer::{Layer, LlamaLayer, Source, env_layer, file_layer};
 use super::{ModelChoice, Places};
 use crate::failure::Failure;
+use crate::requests::PROFILES;
 
 /// The most files any request may want.
 pub const MAX_FILES: usize = 100;
+
+/// Context windows that a conversation fits into and a machine can have.
+const CONTEXT_TOKENS: RangeInclusive<u32> = 512..=16_777_216;
 
 /// A value and where it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +87,14 @@ impl Settings {
         demand("workers", &workers, (1..=256).contains(&workers.value), "1 to 256")?;
         demand("queue", &queue, queue.value <= 65_536, "0 to 65536")?;
         demand("injection_tag", &tag, is_tag(&tag.value), "letters, digits, `_` and `-`")?;
+        let profile = pick(layers, |layer| layer.profile.clone(), PROFILES[0].to_owned());
+        let known = PROFILES.contains(&profile.value.as_str());
+        demand("profile", &profile, known, &PROFILES.join(" or "))?;
+        for (source, layer) in layers {
+            for (name, endpoint) in &layer.endpoints {
+                check_endpoint(name, endpoint, source)?;
+            }
+        }
 
         let base = |source: &Source| match source {
             Source::File(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
@@ -90,13 +103,18 @@ impl Settings {
         let model_base = base(&model.source);
         let weights = pick(layers, |layer| layer.weights.clone().map(Some), None);
         let weights_base = base(&weights.source);
-        let of_llama = |get: fn(&LlamaLayer) -> Option<u32>| {
-            pick(layers, |layer| get(&layer.llama).map(Some), None)
+        type Get = fn(&LlamaLayer) -> Option<u32>;
+        let of_llama = |name: &str, get: Get, range: RangeInclusive<u32>| {
+            let setting = pick(layers, |layer| get(&layer.llama).map(Some), None);
+            let holds = setting.value.is_none_or(|value| range.contains(&value));
+            let text = format!("{} to {}", range.start(), range.end());
+            demand(name, &setting.as_ref().map(|value| value.unwrap_or(0)), holds, &text)?;
+            Ok::<_, Failure>(setting)
         };
         Ok(Self {
             places,
             model: model.map(|text| ModelChoice::parse(&text, &model_base)),
-            profile: pick(layers, |layer| layer.profile.clone(), "codegrep".to_owned()),
+            profile,
             weights: weights.map(|file| file.map(|file| weights_base.join(file))),
             budget: budget_ms.map(Duration::from_millis),
             max_files: max_files.map(|files| files as usize),
@@ -108,10 +126,14 @@ impl Settings {
             queue: queue.map(|queue| queue as usize),
             endpoints: layers.iter().flat_map(|(_, layer)| layer.endpoints.clone()).collect(),
             api_key: env::var("CODEGREP_API_KEY").ok().map(ApiKey::from),
-            context_tokens: of_llama(|llama| llama.context_tokens),
-            threads: of_llama(|llama| llama.threads),
-            gpu_layers: of_llama(|llama| llama.gpu_layers),
-            sequences: of_llama(|llama| llama.sequences),
+            context_tokens: of_llama(
+                "llama.context_tokens",
+                |llama| llama.context_tokens,
+                CONTEXT_TOKENS,
+            )?,
+            threads: of_llama("llama.threads", |llama| llama.threads, 1..=512)?,
+            gpu_layers: of_llama("llama.gpu_layers", |llama| llama.gpu_layers, 0..=u32::MAX)?,
+            sequences: of_llama("llama.sequences", |llama| llama.sequences, 1..=32)?,
         })
     }
 
@@ -211,6 +233,36 @@ fn demand<T: fmt::Display>(
     })
 }
 
+/// Refuses an endpoint that could never be asked.
+fn check_endpoint(name: &str, endpoint: &RemoteConfig, source: &Source) -> Result<(), Failure> {
+    let wrong = |what: String, hint: &str| {
+        Err(Failure::config(format!("[endpoints.{name}] (from {source}) {what}")).hint(hint))
+    };
+    if ModelChoice::parse(name, Path::new("")) != ModelChoice::Named(name.to_owned()) {
+        let hint = "give it a short name of its own";
+        return wrong("has a name that `model` reads as something else".to_owned(), hint);
+    }
+    if endpoint.base_url.trim().is_empty() {
+        let hint = "write it like base_url = \"http://localhost:8080/v1\"";
+        return wrong("has no `base_url`".to_owned(), hint);
+    }
+    if !CONTEXT_TOKENS.contains(&endpoint.context_tokens) {
+        let (least, most) = (CONTEXT_TOKENS.start(), CONTEXT_TOKENS.end());
+        let tokens = endpoint.context_tokens;
+        return wrong(format!("has context_tokens {tokens}; it must be {least} to {most}"), "");
+    }
+    for (key, value) in [
+        ("connect_timeout_ms", endpoint.connect_timeout_ms),
+        ("first_token_timeout_ms", endpoint.first_token_timeout_ms),
+        ("idle_timeout_ms", endpoint.idle_timeout_ms),
+    ] {
+        if value == 0 {
+            return wrong(format!("has {key} 0, which leaves no time at all"), "");
+        }
+    }
+    Ok(())
+}
+
 /// The tag stands between `<` and `>` in a prompt: nothing in it may end it.
 fn is_tag(tag: &str) -> bool {
     (1..=64).contains(&tag.len())
@@ -258,5 +310,35 @@ mod tests {
             "injection_tag is a> (from the environment); it must be letters, digits, `_` and `-`"
         ]
         .assert_eq(&bad(Layer { injection_tag: Some("a>".into()), ..Layer::default() }));
+        expect!["profile is x (from the environment); it must be codegrep"]
+            .assert_eq(&bad(Layer { profile: Some("x".into()), ..Layer::default() }));
+        let llama = |llama| bad(Layer { llama, ..Layer::default() });
+        let none = LlamaLayer::default;
+        expect!["llama.context_tokens is 1 (from the environment); it must be 512 to 16777216"]
+            .assert_eq(&llama(LlamaLayer { context_tokens: Some(1), ..none() }));
+        for bad in [0, u32::MAX] {
+            let message = llama(LlamaLayer { threads: Some(bad), ..none() });
+            assert!(message.ends_with("it must be 1 to 512"), "{message}");
+            let message = llama(LlamaLayer { sequences: Some(bad), ..none() });
+            assert!(message.ends_with("it must be 1 to 32"), "{message}");
+            llama(LlamaLayer { context_tokens: Some(bad), ..none() });
+        }
+        let endpoint = |name: &str, endpoint| {
+            bad(Layer { endpoints: [(name.to_owned(), endpoint)].into(), ..Layer::default() })
+        };
+        let url = || RemoteConfig::new("http://h/v1", "");
+        let said = [
+            endpoint("team", RemoteConfig::default()),
+            endpoint("auto", url()),
+            endpoint("a/b", url()),
+            endpoint("team", RemoteConfig { context_tokens: 0, ..url() }),
+            endpoint("team", RemoteConfig { idle_timeout_ms: 0, ..url() }),
+        ];
+        expect![[r#"
+            [endpoints.team] (from the environment) has no `base_url`
+            [endpoints.auto] (from the environment) has a name that `model` reads as something else
+            [endpoints.a/b] (from the environment) has a name that `model` reads as something else
+            [endpoints.team] (from the environment) has context_tokens 0; it must be 512 to 16777216
+            [endpoints.team] (from the environment) has idle_timeout_ms 0, which leaves no time at all"#]].assert_eq(&said.join("\n"));
     }
 }

@@ -22,7 +22,8 @@ impl Serve for FilesGrep {
         engines: &Engines,
         watch: &Watch,
     ) -> Result<GrepResponse, Failure> {
-        let mut workspaces = one_by_one(&params.roots, &params.open_files, &engines.settings, watch)?;
+        let mut workspaces =
+            one_by_one(&params.roots, &params.open_files, &engines.settings, watch)?;
         if let Some(path) = &params.path {
             // Some of the roots need not have it.
             let path = RepoPath::parse(path).map_err(TreeError::from)?;

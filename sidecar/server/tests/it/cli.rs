@@ -150,9 +150,8 @@ fn bad_usage_is_code_2_and_says_what_to_do() {
         (
             &["find", "--profile", "x", TEXT],
             expect![[r#"
-            error: there is no profile "x"
-            hint: there are codegrep
-        "#]],
+                error: profile is x (from the command line); it must be codegrep
+            "#]],
         ),
         (
             &["find", "--log", "loud=very", TEXT],
@@ -271,7 +270,11 @@ fn settings_are_shown_with_their_source() {
     let repo = Repo::shop();
     let config = repo.home().join("codegrep/config.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
-    std::fs::write(&config, "max_files = 5\nmodel = 'm.gguf'\n[endpoints.team]\n").unwrap();
+    std::fs::write(
+        &config,
+        "max_files = 5\nmodel = 'm.gguf'\n[endpoints.team]\nbase_url = 'http://h'\n",
+    )
+    .unwrap();
     let mut command = repo.command(&["config"]);
     let ran = Ran::of(command.env("CODEGREP_BAR", "0.7").output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
@@ -331,7 +334,7 @@ fn a_missing_model_is_a_warning() {
         (
             "scripted:/nonexistent",
             expect![[r#"
-                warning: the model scripted:/nonexistent failed: failed to open file `/nonexistent`: No such file or directory (os error 2) (hint: a script is a text file of `--- turn` lines, each followed by what the model says); these files come from the word search alone
+                warning: the model scripted:/nonexistent failed: /nonexistent cannot be read: No such file or directory (os error 2) (hint: a script is a text file of `--- turn` lines, each followed by what the model says); these files come from the word search alone
             "#]],
         ),
         (

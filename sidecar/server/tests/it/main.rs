@@ -9,6 +9,8 @@ mod files;
 mod hostile;
 mod models;
 mod overload;
+#[cfg(unix)]
+mod pipes;
 mod roots;
 mod schema;
 mod sdk;
