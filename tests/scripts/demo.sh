@@ -27,7 +27,7 @@ say "codegrep find --repo $project - < $report"
 say "next"
 cat <<TEXT
 Ask it something of your own:     $codegrep find --repo DIR "what the task is about"
-Install it, with local models:    make install
+Install it, with local models:    make install (this first build has no llama.cpp)
 Then give it a model:             codegrep model pull REPO/FILE.gguf, codegrep find --model NAME …
 Use it from an agent or editor:   codegrep serve --stdio (docs/wire.md)
 TEXT

@@ -101,7 +101,9 @@ pub fn answer(
                 RankError::Tree(error) => AnswerError::Tree(error),
             },
         )?;
-    let ranked_whole = is_whole(&ranked, tree) && watch.check().is_ok();
+    // Only time leaves files unread.
+    let hurried = ranked.index.state != IndexState::Ready || watch.check().is_err();
+    let ranked_whole = is_whole(&ranked, tree) && !hurried;
     watch.report(Event {
         stage: Stage::Rank,
         turn: 0,
@@ -120,7 +122,15 @@ pub fn answer(
         };
         turns::run(opening, tree, model, engines.pool, rules, &watch)
     });
-    let stop = episode.as_ref().map_or(StopReason::NoModel, |episode| episode.stop);
+    let without_model = if hurried { StopReason::Deadline } else { StopReason::NoModel };
+    let stop = episode.as_ref().map_or(without_model, |episode| episode.stop);
+    if ranked.index.state == IndexState::Partial {
+        let IndexStatus { files, total, .. } = ranked.index;
+        warnings.push(format!(
+            "the time budget ended when {files} of {total} files were read; give more time, or ask \
+             again"
+        ));
+    }
     warnings.extend(episode.as_ref().and_then(warning));
 
     let joined = match &episode {
@@ -130,7 +140,9 @@ pub fn answer(
     // Past the deadline evidence is left out.
     let joined_whole = episode.is_none() || watch.check().is_ok();
     let mut files = rank::cut(&joined, request.max_files);
-    let verdict = if request.gate {
+    let verdict = if files.is_empty() && hurried {
+        Verdict::Abstain { reason: "the time budget ended before any file was ranked".to_owned() }
+    } else if request.gate {
         let (kept, verdict) = rank::gate(&files, rules.bar.unwrap_or(engines.ranker.default_bar()));
         if !kept.is_empty() {
             files = kept;

@@ -36,10 +36,10 @@ pub struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Penalty on standardised weights
-    #[arg(long, value_name = "X", default_value_t = 30.0)]
+    #[arg(long, value_name = "X", default_value_t = 100.0)]
     l2: f64,
     /// Forests to grow and average; 0 for a linear model alone
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(0..=10))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=10))]
     forests: u8,
     /// Share of injected files that shall be right; sets the bar
     #[arg(long, value_name = "P", default_value_t = 0.8)]

@@ -223,9 +223,14 @@ fn added(manifest: &Manifest) -> String {
     let _ = match (manifest.kind, cfg!(feature = "llama")) {
         (_, false) => writeln!(
             text,
-            "This codegrep cannot run it: build one with `cargo build --release --features llama`."
+            "This codegrep cannot run it: `make install` in the checkout makes one that can."
         ),
-        (Kind::Model, true) => writeln!(text, "Ask it with `codegrep find --model {name} TEXT`."),
+        (Kind::Model, true) => writeln!(
+            text,
+            "Ask it with `codegrep find --model {name} TEXT`. Where no model is chosen, one that is\n\
+             here is used; `--model none`, or `model = \"none\"` in the settings, asks the ranking\n\
+             alone."
+        ),
         (Kind::Adapter, true) => Ok(()),
     };
     text

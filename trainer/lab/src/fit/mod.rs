@@ -54,9 +54,9 @@ impl Default for Recipe {
         Self {
             folds: 5,
             seed: 1,
-            l2: 30.0,
+            l2: 100.0,
             growth: Growth::default(),
-            forests: 4,
+            forests: 0,
             start_from: None,
             precision: 0.8,
             ablation: true,

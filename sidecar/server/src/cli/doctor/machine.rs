@@ -97,7 +97,7 @@ fn build() -> Check {
         [] => Check::warning(
             "build",
             format!("codegrep {version} without llama.cpp"),
-            "to run models in this process: `cargo build --release --features llama`; endpoints \
+            "to run models in this process: `make install` in the checkout; endpoints \
              need no such build",
         ),
         features => Check::ok("build", format!("codegrep {version} with {}", features.join(", "))),

@@ -61,7 +61,7 @@ fn model(stored: &Stored, settings: &Settings, deep: bool) -> Check {
         return Check::warning(
             "model",
             format!("{name}: whole, but this build cannot run it"),
-            "`cargo build --release --features llama` makes one that can",
+            "`make install` in the checkout makes one that can",
         );
     }
     if !deep {
