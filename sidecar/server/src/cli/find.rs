@@ -19,7 +19,7 @@ pub struct Args {
     /// The repository; by default the one that holds the working folder
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
-    /// Look into this commit (7 to 40 hex digits, a branch, a tag, HEAD) instead of the files on disk
+    /// Look into this commit instead of the files on disk
     #[arg(long, value_name = "COMMIT")]
     rev: Option<String>,
     /// Print one line of JSON: the result of `retrieve`
@@ -31,7 +31,7 @@ pub struct Args {
     /// Answer within this many milliseconds
     #[arg(long, value_name = "N")]
     budget_ms: Option<u64>,
-    /// Return at most this many files; fewer where more would likely be wrong
+    /// Return at most this many files
     #[arg(long, value_name = "K")]
     max_files: Option<u32>,
     /// Return files however unlikely they are
