@@ -9,7 +9,7 @@ fn tasks(count: usize, repositories: usize) -> Vec<Gathered> {
         let mut noise = || random.below(1000) as f32 / 1000.0;
         let candidates = (0..10).map(|file| {
             let mut values: Vec<f32> = Features::NAMES.iter().map(|_| noise()).collect();
-            values[0] = if file == 3 && at % 10 != 0 { 1.0 } else { values[0] * 0.8 };
+            values[0] = if file == 3 && !at.is_multiple_of(10) { 1.0 } else { values[0] * 0.8 };
             Row { path: format!("{file}.py"), values }
         });
         Gathered {
