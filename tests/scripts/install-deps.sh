@@ -39,7 +39,9 @@ part_checks() {
 part_llama() { # llama.cpp is C++ built by cmake; its binding is generated with libclang
   need cmake cmake
   need c++ g++
-  if ! ldconfig -p 2>/dev/null | grep -q libclang && ! compgen -G '/usr/lib/llvm*/lib/libclang*.so*' >/dev/null; then
+  # libclang-cpp.so is another library: it does not serve.
+  if ! ldconfig -p 2>/dev/null | grep -qE 'libclang(-[0-9.]+)?\.so' &&
+    ! compgen -G '/usr/lib/llvm*/lib/libclang[-.][0-9s]*' >/dev/null; then
     [ -n "${LIBCLANG_PATH:-}" ] || packages+=(libclang-dev)
   fi
 }
