@@ -19,7 +19,7 @@ PREFIX ?= $(or $(CARGO_HOME),$(HOME)/.cargo)
 # One set of flags for clippy, build and test, so that nothing is compiled twice.
 ALL := --workspace --features codegrep/llama,codegrep-model/llama --locked
 
-.PHONY: help demo build install test lint bench-find test-heavy test-qwen model-fixtures
+.PHONY: help demo build install test lint bench-find test-heavy test-qwen test-clients model-fixtures
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -39,13 +39,20 @@ install: ## the same, put into PREFIX/bin (cargo's own by default)
 	  $(if $(FEATURES),--features $(FEATURES))
 
 test: ## everything continuous integration checks, with a small real model
-	tests/scripts/install-deps.sh rust checks llama pip
+	tests/scripts/install-deps.sh rust checks llama pip venv
 	cargo fmt --all --check
 	cargo clippy $(ALL) --all-targets -- -D warnings
 	cargo build $(ALL) --all-targets
 	export CODEGREP_BIN=$(CARGO_TARGET_DIR)/debug/codegrep
 	export CODEGREP_TEST_MODEL=$$(tests/scripts/fetch-model.sh smollm2)
 	cargo test $(ALL)
+	tests/scripts/test-clients.sh
+
+test-clients: ## the MCP and LSP fronts under clients that others wrote; part of `test`
+	tests/scripts/install-deps.sh rust llama venv
+	cargo build $(ALL) --all-targets
+	export CODEGREP_BIN=$(CARGO_TARGET_DIR)/debug/codegrep
+	tests/scripts/test-clients.sh
 
 lint: ## format and clippy only
 	tests/scripts/install-deps.sh rust checks llama

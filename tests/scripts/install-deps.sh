@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the named parts of the build need and is missing: rust, checks, llama, pip, rg.
+# Installs what the named parts of the build need and is missing: rust, checks, llama, pip, venv, rg.
 # With apt-get (Debian, Ubuntu) as root or through sudo; elsewhere it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -51,14 +51,19 @@ part_pip() {
   python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
 }
 
+part_venv() { # Debian's python3 has the module, but not what it needs to make an environment
+  need python3 python3
+  python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
+}
+
 part_rg() {
   need rg ripgrep
 }
 
 for part in "$@"; do
   case $part in
-    rust | checks | llama | pip | rg) "part_$part" ;;
-    *) stop "no part is called '$part'" "the parts are rust, checks, llama, pip, rg" ;;
+    rust | checks | llama | pip | venv | rg) "part_$part" ;;
+    *) stop "no part is called '$part'" "the parts are rust, checks, llama, pip, venv, rg" ;;
   esac
 done
 

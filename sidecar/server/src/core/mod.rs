@@ -25,7 +25,7 @@ pub use choose::{Chosen, choose};
 pub use engines::Engines;
 pub use job::{Answer, Job, JobId, Late, Run, Serve, deadline, serialise};
 pub use models::Lazy;
-pub use roots::Root;
+pub use roots::{Root, file_path};
 pub use workspace::Workspace;
 
 use crate::failure::Failure;

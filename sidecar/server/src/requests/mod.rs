@@ -10,6 +10,7 @@ mod initialize;
 mod model_list;
 mod model_load;
 mod retrieve;
+mod symbols;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use crate::failure::Failure;
 pub use health::health;
 pub use initialize::{FEATURES, initialize};
 pub use retrieve::{Ask, Early, PROFILES, Source, retrieve};
+pub use symbols::{FoundSymbol, Symbols, SymbolsParams};
 
 /// Of requests that say none and need not be quick.
 const BUDGET: Duration = Duration::from_secs(10);

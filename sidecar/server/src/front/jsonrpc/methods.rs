@@ -1,9 +1,8 @@
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use codegrep_plugin_sdk::*;
-use codegrep_tree::{Sink, Stage};
 use jsonrpsee::core::RegisterMethodError;
 use jsonrpsee::types::ErrorObjectOwned;
 use jsonrpsee::{Extensions, RpcModule};
@@ -14,6 +13,7 @@ use super::message;
 use super::outbox::Outbox;
 use crate::core::{Answer, Engines, Event, Job, JobId, Serve};
 use crate::failure::Failure;
+use crate::front::service::{closing, throttled};
 use crate::{requests, wire};
 
 /// What handlers have at hand.
@@ -30,9 +30,6 @@ pub struct Origin {
     pub job: JobId,
     pub received: Instant,
 }
-
-/// Progress of one stage is not sent more often than this.
-const THROTTLE: Duration = Duration::from_millis(100);
 
 /// Every method that is served.
 pub fn module(client: Client) -> Result<RpcModule<Client>, RegisterMethodError> {
@@ -88,7 +85,14 @@ async fn answer<M: Serve>(
     // Progress ends with the answer: a thread that has not noticed yet reports to nobody.
     let open = Arc::new(());
     let token = M::progress(&params).cloned();
-    let sink = token.map(|token| sink(token, client.outbox.clone(), Arc::downgrade(&open)));
+    let sink = token.map(|token| {
+        let outbox = client.outbox.clone();
+        throttled(Arc::downgrade(&open), move |event| {
+            if let Some(line) = wire::progress(&token, event) {
+                outbox.send_if_read(line);
+            }
+        })
+    });
     let (reply, answer) = oneshot::channel();
     let settings = &client.engines.settings;
     let job = Job::new::<M>(origin.job, params, settings, origin.received, sink, reply);
@@ -97,24 +101,4 @@ async fn answer<M: Serve>(
     let answer: Result<Box<RawValue>, _> = answer.await.map_err(|_| closing())?;
     drop(open);
     answer
-}
-
-fn sink(token: ProgressToken, outbox: Outbox, open: Weak<()>) -> Sink {
-    let last: Mutex<Option<(Stage, Instant)>> = Mutex::new(None);
-    Arc::new(move |event| {
-        let now = Instant::now();
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        let soon = last.is_some_and(|(stage, at)| stage == event.stage && now - at < THROTTLE);
-        if open.strong_count() == 0 || (soon && event.candidates.is_none()) {
-            return;
-        }
-        *last = Some((event.stage, now));
-        if let Some(line) = wire::progress(&token, event) {
-            outbox.send_if_read(line);
-        }
-    })
-}
-
-fn closing() -> Failure {
-    Failure::wire(ErrorKind::Environment, code::CANCELLED, "the server is ending")
 }
