@@ -21,15 +21,17 @@ local ok, fault = pcall(function()
   })
   local client = assert(vim.lsp.get_client_by_id(id), 'no client')
   assert(vim.wait(20000, function() return client.initialized end), 'not initialized')
-  -- Changed in the buffer only.
-  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'def newest_postage(): pass' })
+  local attached = function() return vim.lsp.buf_is_attached(0, id) end
+  assert(vim.wait(20000, attached), 'not attached')
   local found = client:request_sync('workspace/executeCommand', {
     command = 'codegrep.find',
-    arguments = { 'newest_postage', { gate = 'off' } },
+    arguments = { 'total_price is wrong', { gate = 'off' } },
     workDoneToken = 'n1',
   }, 20000, 0)
+  assert(not found.err and #found.result.files > 0, vim.inspect(found))
   seen.best = found.result.files[1].path
   local symbols = client:request_sync('workspace/symbol', { query = 'price' }, 20000, 0)
+  assert(not symbols.err and #symbols.result > 0, vim.inspect(symbols))
   seen.symbol = symbols.result[1].name
   client:stop()
 end)

@@ -22,20 +22,12 @@ struct Document {
 }
 
 impl Documents {
-    /// A document as opened: it is what the disk holds, as far as anybody knows.
-    pub fn open(&mut self, uri: &Uri, version: i32, text: String) {
-        self.keep(uri, version, text, false);
-    }
-
-    /// A document's new text. Notifications may overtake one another: the highest version wins.
-    pub fn change(&mut self, uri: &Uri, version: i32, text: String) {
-        self.keep(uri, version, text, true);
-    }
-
-    fn keep(&mut self, uri: &Uri, version: i32, text: String, dirty: bool) {
+    /// A document's text, as opened or changed: an editor may open what is not saved. Notifications
+    /// may overtake one another: the highest version wins.
+    pub fn keep(&mut self, uri: &Uri, version: i32, text: String) {
         let newest = self.open.get(uri.as_str()).is_none_or(|known| known.version <= version);
         if newest {
-            self.open.insert(uri.as_str().to_owned(), Document { version, text, dirty });
+            self.open.insert(uri.as_str().to_owned(), Document { version, text, dirty: true });
         }
     }
 
@@ -104,11 +96,11 @@ mod tests {
     fn the_highest_version_wins_and_only_unsaved_text_is_sent() {
         let uri: Uri = "file:///w/a.rs".parse().unwrap();
         let mut documents = Documents::default();
-        documents.open(&uri, 1, "one".into());
+        documents.keep(&uri, 1, "one".into());
         let roots = documents.roots(Path::new("/w"));
-        assert_eq!(documents.unsaved(&roots), vec![]);
-        documents.change(&uri, 3, "three".into());
-        documents.change(&uri, 2, "two".into());
+        assert_eq!(documents.unsaved(&roots).len(), 1);
+        documents.keep(&uri, 3, "three".into());
+        documents.keep(&uri, 2, "two".into());
         assert_eq!(documents.text(&uri), Some("three"));
         assert_eq!(documents.unsaved(&roots).len(), 1);
         assert_eq!(documents.unsaved(&["/elsewhere".into()]), vec![]);

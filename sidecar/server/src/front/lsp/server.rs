@@ -155,14 +155,14 @@ impl LanguageServer for Backend {
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
         let TextDocumentItem { uri, version, text, .. } = params.text_document;
-        self.state().documents.open(&uri, version, text);
+        self.state().documents.keep(&uri, version, text);
     }
 
     async fn did_change(&self, params: DidChangeTextDocumentParams) {
         // Full sync: the last one is the whole text.
         if let Some(change) = params.content_changes.into_iter().next_back() {
             let document = params.text_document;
-            self.state().documents.change(&document.uri, document.version, change.text);
+            self.state().documents.keep(&document.uri, document.version, change.text);
         }
     }
 
