@@ -17,15 +17,19 @@ local ok, fault = pcall(function()
     name = 'codegrep',
     cmd = { vim.env.CODEGREP_BIN, 'serve', '--lsp', '--model', 'none' },
     root_dir = vim.fn.getcwd(),
+    -- A change is sent at once.
+    flags = { debounce_text_changes = 0 },
     settings = { codegrep = { gate = 'off' } },
   })
   local client = assert(vim.lsp.get_client_by_id(id), 'no client')
   assert(vim.wait(20000, function() return client.initialized end), 'not initialized')
   local attached = function() return vim.lsp.buf_is_attached(0, id) end
   assert(vim.wait(20000, attached), 'not attached')
+  -- Changed in the buffer only.
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'def newest_postage(): pass' })
   local found = client:request_sync('workspace/executeCommand', {
     command = 'codegrep.find',
-    arguments = { 'total_price is wrong', { gate = 'off' } },
+    arguments = { 'newest_postage', { gate = 'off' } },
     workDoneToken = 'n1',
   }, 20000, 0)
   assert(not found.err and #found.result.files > 0, vim.inspect(found))

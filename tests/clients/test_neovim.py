@@ -8,7 +8,7 @@ import sys
 from conftest import binary, environment
 
 
-def test_neovim_finds_files_and_lists_symbols(shop):
+def test_neovim_finds_files_sees_its_buffer_and_lists_symbols(shop):
     script = pathlib.Path(__file__).with_name("neovim.lua")
     result = shop.parent / "result.json"
     nvim = pathlib.Path(sys.executable).with_name("nvim")
@@ -25,5 +25,5 @@ def test_neovim_finds_files_and_lists_symbols(shop):
     assert result.exists(), run
     seen = json.loads(result.read_text())
     assert "fault" not in seen, seen
-    assert (seen["best"], seen["symbol"]) == ("cart.py", "total_price"), seen
+    assert (seen["best"], seen["symbol"]) == ("mail.py", "total_price"), seen
     assert seen["progress"][0] == "begin" and seen["progress"][-1] == "end", seen
