@@ -131,6 +131,8 @@ pub async fn find(
         Err(failure) => failure.message.clone(),
     };
     progress.finish_with_message(end).await;
+    // A token ends with its request: what was told is written before the answer is.
+    tokio::task::yield_now().await;
     answer
 }
 
