@@ -3,7 +3,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codegrep_tree::RepoPath;
+use codegrep_tree::{RepoPath, regular};
 use serde::{Deserialize, Serialize};
 
 use crate::git::{Changed, Written};
@@ -34,10 +34,7 @@ impl Kept {
 
     /// All whole lines.
     pub fn load(&self) -> Vec<(String, Changed)> {
-        if !fs::metadata(&self.file).is_ok_and(|data| data.is_file() && data.len() <= LIMIT) {
-            return Vec::new();
-        }
-        let text = fs::read_to_string(&self.file).unwrap_or_default();
+        let text = regular::read_text(&self.file, LIMIT).unwrap_or_default();
         let changed = |line: Line<'_>| {
             let paths = line.paths.map(|paths| {
                 let parsed = paths.iter().filter_map(|path| RepoPath::parse(path).ok());

@@ -1,4 +1,4 @@
-use codegrep_tree::{RepoPath, Tree, TreeError};
+use codegrep_tree::{RepoPath, Tree, TreeError, decode, is_binary};
 use rustc_hash::FxHashMap;
 
 use crate::doc::CODE_LIMIT;
@@ -45,9 +45,14 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads at most as much as the index does.
+    /// Reads at most as much as the index does. UTF-16 becomes UTF-8, so that lines are those an
+    /// editor shows; other bytes stay as they are.
     pub fn read(tree: &dyn Tree, path: &RepoPath) -> Result<Self, TreeError> {
-        Ok(Self::new(tree.read(path, CODE_LIMIT)?.bytes))
+        let bytes = tree.read(path, CODE_LIMIT)?.bytes;
+        Ok(Self::new(match has_wide_mark(&bytes) && !is_binary(&bytes) {
+            true => decode(&bytes).into_owned().into_bytes(),
+            false => bytes,
+        }))
     }
 
     pub fn new(text: Vec<u8>) -> Self {
@@ -103,6 +108,10 @@ impl Source {
     }
 }
 
+fn has_wide_mark(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +137,22 @@ mod tests {
         let lines: Vec<usize> = hits.lines().map(<[_]>::len).collect();
         assert_eq!(lines, [1, 2, 2]);
         assert_eq!(Hits::default().length(1, 5), 0);
+    }
+
+    #[test]
+    fn lines_of_utf16_are_those_an_editor_shows() {
+        let wide = "\u{feff}caf\u{e9}\r\n\u{10a0a}b\n";
+        let little: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = wide.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let fixture = codegrep_tree::fixture::Fixture::new("//- /narrow\nx\n");
+        fixture.write("little", little);
+        fixture.write("big", big);
+        let tree = codegrep_tree::DiskTree::open(fixture.path()).unwrap();
+        for name in ["little", "big"] {
+            let source = Source::read(&tree, &RepoPath::parse(name).unwrap()).unwrap();
+            let lines: Vec<_> = (1..4).map(|n| source.line(n)).collect();
+            let want = ["caf\u{e9}", "\u{10a0a}b"].map(|line| Some(line.as_bytes()));
+            assert_eq!(lines, [want[0], want[1], None], "{name}");
+        }
     }
 }

@@ -133,13 +133,6 @@ impl Store {
         }))
     }
 
-    /// Drops what is kept for a root.
-    pub fn forget(&self, root: &str) {
-        if let Some(slot) = self.lock().by_root.get_mut(root) {
-            slot.index = None;
-        }
-    }
-
     fn enter(&self, root: &str, watch: &Watch) -> Result<Entered, Stop> {
         let mut slots = self.lock();
         loop {

@@ -1,6 +1,7 @@
 mod history;
 mod loose;
 mod objects;
+mod packs;
 mod refs;
 mod store;
 

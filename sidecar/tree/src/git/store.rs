@@ -2,18 +2,17 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
 
 use super::loose::Loose;
+use super::packs::{PACKED_LIMIT, Packs};
 use crate::regular;
 
 const ALTERNATES_LIMIT: u64 = 64 << 10;
 /// As many object folders behind one another are followed.
 const MAX_FOLDERS: usize = 16;
-/// The most bytes of a packed object, which libgit2 can only inflate whole.
-const PACKED_LIMIT: u64 = 256 << 20;
 
 /// A repository's objects, for many threads at once. Errors are sentences for the user.
 ///
@@ -22,6 +21,7 @@ const PACKED_LIMIT: u64 = 256 << 20;
 pub(super) struct Store {
     /// The object folder, then those that its `info/alternates` name.
     folders: Vec<PathBuf>,
+    packs: OnceLock<Result<Packs, String>>,
     idle: Mutex<Vec<Odb<'static>>>,
 }
 
@@ -37,19 +37,19 @@ impl Store {
     /// Opens the folder `objects` of a repository.
     pub(super) fn open(objects: &Path) -> Result<Self, String> {
         let mut folders = Vec::new();
-        let mut todo = VecDeque::from([objects.to_owned()]);
-        while let Some(folder) = todo.pop_front() {
+        let mut todo = VecDeque::from([(objects.to_owned(), true)]);
+        while let Some((folder, is_own)) = todo.pop_front() {
             if folders.contains(&folder) || !folder.is_dir() {
                 continue;
             }
             if folders.len() == MAX_FOLDERS {
                 return Err("too many alternate object folders".to_owned());
             }
-            todo.extend(alternates(&folder)?);
+            todo.extend(alternates(&folder, is_own)?.into_iter().map(|folder| (folder, false)));
             only_regular_packs(&folder)?;
             folders.push(folder);
         }
-        Ok(Self { folders, idle: Mutex::default() })
+        Ok(Self { folders, packs: OnceLock::new(), idle: Mutex::default() })
     }
 
     /// The id that begins with these hex digits; `None` when there is none.
@@ -69,7 +69,10 @@ impl Store {
     pub(super) fn size(&self, id: Oid) -> Result<u64, String> {
         match self.loose(id)? {
             Some(loose) => Ok(loose.size),
-            None => self.packed(|odb| packed_size(odb, id)),
+            None => {
+                self.admit(id)?;
+                self.packed(|odb| packed_size(odb, id))
+            }
         }
     }
 
@@ -86,6 +89,7 @@ impl Store {
             }
             return Ok(Raw { kind, bytes, size });
         }
+        self.admit(id)?;
         self.packed(|odb| {
             let size = packed_size(odb, id)?;
             if size > PACKED_LIMIT {
@@ -95,6 +99,16 @@ impl Store {
             let end = usize::try_from(limit).unwrap_or(usize::MAX).min(object.len());
             Ok(Raw { kind: object.kind(), bytes: object.data()[..end].to_owned(), size })
         })
+    }
+
+    /// An error when the object is not packed, or libgit2 would come to harm by it.
+    fn admit(&self, id: Oid) -> Result<(), String> {
+        let packs = self.packs.get_or_init(|| Packs::open(&self.folders)).as_ref();
+        match packs.map_err(Clone::clone)?.admit(id) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(absent(id)),
+            Err(why) => Err(damaged(id, why)),
+        }
     }
 
     fn loose(&self, id: Oid) -> Result<Option<Loose>, String> {
@@ -139,9 +153,13 @@ fn text(error: git2::Error) -> String {
 
 fn missing(id: Oid, error: git2::Error) -> String {
     match error.code() {
-        ErrorCode::NotFound => format!("git object {id} is missing (a shallow or partial clone?)"),
+        ErrorCode::NotFound => absent(id),
         _ => damaged(id, error.message()),
     }
+}
+
+fn absent(id: Oid) -> String {
+    format!("git object {id} is missing (a shallow or partial clone?)")
 }
 
 fn damaged(id: Oid, why: impl Display) -> String {
@@ -149,16 +167,26 @@ fn damaged(id: Oid, why: impl Display) -> String {
 }
 
 /// The folders that `info/alternates` names: clones with `--shared` or `--reference` have one.
-fn alternates(objects: &Path) -> Result<Vec<PathBuf>, String> {
+///
+/// libgit2 reads the file as well. Where it would find another folder than this, all is refused: a
+/// path that begins with neither a dot nor a slash, or a relative one behind the first folder, is
+/// to it one of the working folder.
+fn alternates(objects: &Path, is_own: bool) -> Result<Vec<PathBuf>, String> {
     let file = objects.join("info").join("alternates");
-    let text = match regular::read(&file, ALTERNATES_LIMIT) {
+    let text = match regular::read_text(&file, ALTERNATES_LIMIT) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(format!("objects/info/alternates: {error}")),
     };
-    let text = String::from_utf8_lossy(&text);
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(lines.map(|line| objects.join(line)).collect())
+    let mut folders = Vec::new();
+    for line in text.split(['\r', '\n']).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let is_plain = Path::new(line).is_absolute() || (is_own && line.starts_with('.'));
+        if !is_plain || line.contains('\0') {
+            return Err(format!("objects/info/alternates: {line:?} is not an absolute path"));
+        }
+        folders.push(objects.join(line));
+    }
+    Ok(folders)
 }
 
 /// libgit2 opens every pack and index that it finds, and would wait for a pipe among them.

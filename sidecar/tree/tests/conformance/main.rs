@@ -9,6 +9,7 @@ mod disk;
 mod git;
 mod history;
 mod overlay;
+mod packs;
 mod path;
 
 use std::fmt::Write as _;
