@@ -106,7 +106,7 @@ impl Objects {
 
     /// The first `limit` bytes of a blob.
     pub(super) fn blob(&self, id: Oid, limit: u64) -> Result<Blob, String> {
-        let Raw { kind, bytes, size } = self.store.read(id, limit)?;
+        let Raw { kind, bytes, size } = self.store.read(id, limit, u64::MAX)?;
         match kind {
             ObjectType::Blob => Ok(Blob { bytes, size }),
             _ => Err(format!("git object {id} is no blob")),
@@ -124,11 +124,7 @@ impl Objects {
 
     /// A tree, commit or tag.
     fn whole(&self, id: Oid) -> Result<Raw, String> {
-        let size = self.store.size(id)?;
-        if size > TREE_LIMIT {
-            return Err(format!("git object {id} has {size} bytes, too many to be read"));
-        }
-        self.store.read(id, TREE_LIMIT)
+        self.store.read(id, TREE_LIMIT, TREE_LIMIT)
     }
 }
 

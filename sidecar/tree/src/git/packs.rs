@@ -211,7 +211,7 @@ impl Data {
         let mut delta = [0; 20];
         self.inflate.reset(true);
         self.inflate
-            .decompress(&self.head[packed..room], &mut delta, FlushDecompress::None)
+            .decompress(&self.head[packed..room], &mut delta, FlushDecompress::Finish)
             .map_err(|error| error.to_string())?;
         let made = self.inflate.total_out() as usize;
         let mut delta = delta[..made].iter().copied();

@@ -76,10 +76,16 @@ impl Store {
         }
     }
 
-    /// The first `limit` bytes of an object. Whole ones are checked against their id.
-    pub(super) fn read(&self, id: Oid, limit: u64) -> Result<Raw, String> {
+    /// The first `limit` bytes of an object that has at most `most`. Whole ones are checked against
+    /// their id.
+    pub(super) fn read(&self, id: Oid, limit: u64, most: u64) -> Result<Raw, String> {
+        let fits = |size: u64| match size <= most {
+            true => Ok(()),
+            false => Err(format!("git object {id} has {size} bytes, too many to be read")),
+        };
         if let Some(loose) = self.loose(id)? {
             let (kind, size) = (loose.kind, loose.size);
+            fits(size)?;
             let bytes = loose.read(limit).map_err(|error| damaged(id, error))?;
             if bytes.len() as u64 == size {
                 let hash = Oid::hash_object(kind, &bytes).map_err(text)?;
@@ -92,6 +98,7 @@ impl Store {
         self.admit(id)?;
         self.packed(|odb| {
             let size = packed_size(odb, id)?;
+            fits(size)?;
             if size > PACKED_LIMIT {
                 return Err(format!("git object {id} has {size} bytes, too many to be unpacked"));
             }
