@@ -21,7 +21,7 @@ def environment(home: pathlib.Path) -> dict[str, str]:
     """Shut off from whoever runs the tests."""
     ours = ("CODEGREP_", "XDG_", "HF_", "OPENAI_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-    return kept | {"HOME": str(home), "CODEGREP_HOME": str(home)}
+    return kept | {"HOME": str(home), "CODEGREP_HOME": str(home), "CODEGREP_DAEMON": "false"}
 
 
 def binary() -> str:

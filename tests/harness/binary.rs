@@ -87,6 +87,7 @@ impl Codegrep {
         self.command
             .env("HOME", self.home.path())
             .env("CODEGREP_HOME", self.home.path())
+            .env("CODEGREP_DAEMON", "false")
             .env("RUST_BACKTRACE", "0")
             // Tests that spin side by side on two cores starve each other.
             .env("OMP_WAIT_POLICY", "passive");

@@ -5,6 +5,7 @@
 mod cli;
 mod config;
 mod core;
+mod daemon;
 mod failure;
 mod front;
 #[cfg(all(feature = "llama", unix))]

@@ -1,6 +1,9 @@
 //! The command line: one file a command.
 
+mod capped;
 mod config;
+#[cfg(unix)]
+mod daemon;
 mod doctor;
 mod find;
 mod interrupt;
@@ -13,6 +16,7 @@ mod view;
 
 use std::io::{self, Write};
 use std::panic;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -45,6 +49,9 @@ enum Command {
     Find(find::Args),
     /// Answer an editor's or agent's requests
     Serve(serve::Args),
+    /// The process that a user's clients share: status, stop, logs
+    #[cfg(unix)]
+    Daemon(daemon::Args),
     /// The models on this machine: list, verify, add, pull
     Model(model::Args),
     /// What works on this machine, and what to do about what doesn't
@@ -68,15 +75,27 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
-    log::start(&cli.log)?;
-    let places = Places::of_this_user()?;
+    let places = Places::of_this_user();
+    log::start(&cli.log, own_log(&cli.command, places.as_ref().ok()))?;
+    let places = places?;
     match cli.command {
         Command::Find(args) => find::run(args, places),
         Command::Serve(args) => serve::run(args, places),
+        #[cfg(unix)]
+        Command::Daemon(args) => daemon::run(&args, &places),
         Command::Model(args) => model::run(&args, &places),
         Command::Doctor(args) => doctor::run(&args, &places),
         Command::Config(args) => config::run(&args, places),
         Command::Schema(args) => schema::run(&args),
+    }
+}
+
+/// The file of a command that logs there by itself.
+fn own_log(command: &Command, places: Option<&Places>) -> Option<PathBuf> {
+    match command {
+        #[cfg(unix)]
+        Command::Daemon(args) => args.log_file(places?),
+        _ => None,
     }
 }
 

@@ -1,4 +1,3 @@
-use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,10 +5,12 @@ use std::sync::Arc;
 
 use tokio::io::AsyncWrite;
 
-use crate::config::{Layer, Places, Settings};
+use crate::config::{Given, Layer, Places, Settings};
 use crate::core::{self, Engines};
+#[cfg(unix)]
+use crate::daemon;
 use crate::failure::Failure;
-use crate::front::{Service, jsonrpc, lsp, mcp};
+use crate::front::{Kind, Service, jsonrpc, lsp, mcp, wait_for};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -30,6 +31,9 @@ pub struct Args {
     /// Allow roots that hold a home folder
     #[arg(long)]
     any_root: bool,
+    /// Serve in this process, without the daemon that clients share
+    #[arg(long)]
+    standalone: bool,
 }
 
 /// What is spoken on stdin and stdout.
@@ -47,6 +51,16 @@ struct Front {
     mcp: bool,
 }
 
+impl Front {
+    fn kind(&self) -> Kind {
+        match (self.lsp, self.mcp) {
+            (true, _) => Kind::Lsp,
+            (_, true) => Kind::Mcp,
+            _ => Kind::JsonRpc,
+        }
+    }
+}
+
 pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
     let flags = Layer {
         model: args.model,
@@ -54,42 +68,35 @@ pub fn run(args: Args, places: Places) -> Result<ExitCode, Failure> {
         workers: args.workers,
         queue: args.queue,
         any_root: args.any_root.then_some(true),
+        daemon: args.standalone.then_some(false),
         ..Layer::default()
     };
-    let engines = Arc::new(Engines::new(Settings::load(places, flags)?)?);
-    let (events, core) = core::start(Arc::clone(&engines));
+    let given = Given::here(places, flags)?;
+    let settings = Settings::of(&given)?;
     let output = protocol_output()?;
-    let served = if args.front.stdio {
-        jsonrpc::serve(io::stdin(), output, events.clone(), engines)
-    } else {
-        let folder = std::env::current_dir().unwrap_or_default();
-        let service = Service { events: events.clone(), engines, folder };
-        let (reader, writer) = (tokio::io::stdin(), asynchronous(output));
-        match args.front.lsp {
-            true => wait_for(async {
-                lsp::serve(service, reader, writer).await;
-                Ok(())
-            }),
-            false => wait_for(mcp::serve(service, reader, writer)),
-        }
+    let kind = args.front.kind();
+    #[cfg(unix)]
+    if settings.daemon.value
+        && let Some(stream) = daemon::attach(&given, kind)
+    {
+        let passed = daemon::pass(&given.places, stream, io::stdin(), output);
+        return passed.map(|()| ExitCode::SUCCESS);
+    }
+    let engines = Arc::new(Engines::new(settings)?);
+    let (events, core) = core::start(Arc::clone(&engines));
+    let service = Service { events: events.clone(), engines, folder: given.folder };
+    let served = match kind {
+        Kind::JsonRpc => jsonrpc::serve(io::stdin(), output, events.clone(), service.engines),
+        Kind::Lsp => wait_for(async {
+            lsp::serve(service, tokio::io::stdin(), asynchronous(output)).await;
+            Ok(())
+        }),
+        Kind::Mcp => wait_for(mcp::serve(service, tokio::io::stdin(), asynchronous(output))),
     };
     // An error means that it has ended already.
     let _ = events.send(core::Event::Close);
     let _ = core.join();
     served.map(|()| ExitCode::SUCCESS)
-}
-
-/// Runs a front to its end.
-fn wait_for(front: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::environment(format!("cannot serve: {error}")))?;
-    let served = runtime.block_on(front);
-    // A read of stdin blocks until the process ends: nothing waits for it.
-    runtime.shutdown_background();
-    served
 }
 
 /// The protocol's own handle on stdout. What a library prints by mistake goes to stderr instead

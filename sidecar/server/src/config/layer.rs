@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -7,7 +6,7 @@ use std::str::FromStr;
 
 use codegrep_model::remote::RemoteConfig;
 use codegrep_tree::regular;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
@@ -39,7 +38,7 @@ impl fmt::Display for Source {
 }
 
 /// What one source wrote.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Layer {
     /// `auto`, `none`, a name, a path, an endpoint or `scripted:FILE`.
@@ -56,17 +55,20 @@ pub struct Layer {
     pub any_root: Option<bool>,
     /// Whether feedback is kept.
     pub feedback: Option<bool>,
+    /// Whether a client's process is served by the daemon that its user's clients share.
+    pub daemon: Option<bool>,
     /// Requests served at the same time.
     pub workers: Option<u32>,
     /// Requests that may wait besides.
     pub queue: Option<u32>,
     pub llama: LlamaLayer,
-    /// Endpoints by the name a request gives.
+    /// Endpoints by the name a request gives. Only the settings file has any, and it is never sent.
+    #[serde(skip_serializing)]
     pub endpoints: BTreeMap<String, RemoteConfig>,
 }
 
 /// How GGUF files are run.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlamaLayer {
     pub context_tokens: Option<u32>,
@@ -95,30 +97,35 @@ pub fn file_layer(path: &Path) -> Result<Layer, Failure> {
 }
 
 /// What the environment sets.
-pub fn env_layer() -> Result<Layer, Failure> {
+pub fn env_layer(variables: &BTreeMap<String, String>) -> Result<Layer, Failure> {
+    let get = Variables(variables);
     Ok(Layer {
-        model: variable("CODEGREP_MODEL")?,
-        profile: variable("CODEGREP_PROFILE")?,
-        weights: variable::<String>("CODEGREP_WEIGHTS")?.map(PathBuf::from),
-        budget_ms: variable("CODEGREP_BUDGET_MS")?,
-        max_files: variable("CODEGREP_MAX_FILES")?,
-        bar: variable("CODEGREP_BAR")?,
-        injection_tag: variable("CODEGREP_INJECTION_TAG")?,
-        feedback: variable("CODEGREP_FEEDBACK")?,
-        workers: variable("CODEGREP_WORKERS")?,
-        queue: variable("CODEGREP_QUEUE")?,
+        model: get.parsed("CODEGREP_MODEL")?,
+        profile: get.parsed("CODEGREP_PROFILE")?,
+        weights: get.parsed::<String>("CODEGREP_WEIGHTS")?.map(PathBuf::from),
+        budget_ms: get.parsed("CODEGREP_BUDGET_MS")?,
+        max_files: get.parsed("CODEGREP_MAX_FILES")?,
+        bar: get.parsed("CODEGREP_BAR")?,
+        injection_tag: get.parsed("CODEGREP_INJECTION_TAG")?,
+        feedback: get.parsed("CODEGREP_FEEDBACK")?,
+        daemon: get.parsed("CODEGREP_DAEMON")?,
+        workers: get.parsed("CODEGREP_WORKERS")?,
+        queue: get.parsed("CODEGREP_QUEUE")?,
         ..Layer::default()
     })
 }
 
-fn variable<T: FromStr<Err: fmt::Display>>(name: &str) -> Result<Option<T>, Failure> {
-    let Some(value) = env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let bad = |why: &dyn fmt::Display| {
-        Failure::config(format!("{name}={}: {why}", value.to_string_lossy()))
-            .hint(format!("correct the variable or unset {name}"))
-    };
-    let text = value.to_str().ok_or_else(|| bad(&"not UTF-8"))?;
-    text.parse().map(Some).map_err(|error: T::Err| bad(&error))
+/// The variables a process was given.
+struct Variables<'a>(&'a BTreeMap<String, String>);
+
+impl Variables<'_> {
+    fn parsed<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let Some(value) = self.0.get(name) else { return Ok(None) };
+        value.parse().map(Some).map_err(|error: T::Err| {
+            Failure::config(format!("{name}={value}: {error}"))
+                .hint(format!("correct the variable or unset {name}"))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +150,6 @@ mod tests {
         fs_err::write(&path, "max_files = 3\n\nmodle = 'x'\n").unwrap();
         let failure = file_layer(&path).unwrap_err();
         let message = failure.message.replace(&dir.path().display().to_string(), "DIR");
-        expect!["DIR/config.toml:3: unknown field `modle`, expected one of `model`, `profile`, `weights`, `budget_ms`, `max_files`, `bar`, `injection_tag`, `any_root`, `feedback`, `workers`, `queue`, `llama`, `endpoints`"].assert_eq(&message);
+        expect!["DIR/config.toml:3: unknown field `modle`, expected one of `model`, `profile`, `weights`, `budget_ms`, `max_files`, `bar`, `injection_tag`, `any_root`, `feedback`, `daemon`, `workers`, `queue`, `llama`, `endpoints`"].assert_eq(&message);
     }
 }

@@ -2,12 +2,14 @@
 //! the program needs.
 
 mod choice;
+mod given;
 mod layer;
 mod places;
 mod repository;
 mod settings;
 
 pub use choice::ModelChoice;
+pub use given::Given;
 pub use layer::Layer;
 pub use places::Places;
 pub use repository::RepositorySettings;

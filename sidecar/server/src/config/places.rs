@@ -2,11 +2,12 @@ use std::env;
 use std::path::PathBuf;
 
 use directories::ProjectDirs;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
 /// Where this user's files lie. `CODEGREP_HOME` puts all of them below one folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
     /// The settings: `config.toml`.
     pub config_file: PathBuf,
@@ -16,6 +17,8 @@ pub struct Places {
     pub cache: PathBuf,
     /// Logs the user keeps: feedback.
     pub state: PathBuf,
+    /// Where the daemon is met: its socket and its lock.
+    pub run: PathBuf,
 }
 
 impl Places {
@@ -30,6 +33,7 @@ impl Places {
                 models: home.join("models"),
                 cache: home.join("cache"),
                 state: home.join("state"),
+                run: home.join("run"),
             });
         }
         let dirs = ProjectDirs::from("", "", "codegrep").ok_or_else(|| {
@@ -41,6 +45,7 @@ impl Places {
             models: dirs.data_dir().join("models"),
             cache: dirs.cache_dir().to_owned(),
             state: dirs.state_dir().unwrap_or(dirs.data_dir()).to_owned(),
+            run: dirs.runtime_dir().map_or_else(|| dirs.cache_dir().join("run"), PathBuf::from),
         })
     }
 }

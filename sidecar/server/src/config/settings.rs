@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use codegrep_model::LlamaConfig;
 use codegrep_model::remote::{ApiKey, RemoteConfig};
 
 use super::layer::{Layer, LlamaLayer, Source, env_layer, file_layer};
-use super::{ModelChoice, Places};
+use super::{Given, ModelChoice, Places};
 use crate::failure::Failure;
 use crate::requests::PROFILES;
 
@@ -41,6 +40,7 @@ pub struct Settings {
     pub injection_tag: Setting<String>,
     pub any_root: Setting<bool>,
     pub feedback: Setting<bool>,
+    pub daemon: Setting<bool>,
     pub workers: Setting<usize>,
     pub queue: Setting<usize>,
     pub endpoints: BTreeMap<String, RemoteConfig>,
@@ -56,16 +56,21 @@ pub struct Settings {
 impl Settings {
     /// The user's file, then the environment, then the command line; the later wins.
     pub fn load(places: Places, flags: Layer) -> Result<Self, Failure> {
-        let file = file_layer(&places.config_file)?;
-        let layers = [
-            (Source::File(places.config_file.clone()), file),
-            (Source::Env, env_layer()?),
-            (Source::Flag, flags),
-        ];
-        Self::resolve(places, &layers)
+        Self::of(&Given::here(places, flags)?)
     }
 
-    fn resolve(places: Places, layers: &[(Source, Layer)]) -> Result<Self, Failure> {
+    /// The same for a process that was given this.
+    pub fn of(given: &Given) -> Result<Self, Failure> {
+        let config_file = &given.places.config_file;
+        let layers = [
+            (Source::File(config_file.clone()), file_layer(config_file)?),
+            (Source::Env, env_layer(&given.variables)?),
+            (Source::Flag, given.flags.clone()),
+        ];
+        Self::resolve(given, &layers)
+    }
+
+    fn resolve(given: &Given, layers: &[(Source, Layer)]) -> Result<Self, Failure> {
         let budget_ms = pick(layers, |layer| layer.budget_ms, 20_000);
         let max_files = pick(layers, |layer| layer.max_files, 3);
         let bar = pick(layers, |layer| layer.bar.map(Some), None);
@@ -98,7 +103,7 @@ impl Settings {
 
         let base = |source: &Source| match source {
             Source::File(file) => file.parent().map(PathBuf::from).unwrap_or_default(),
-            _ => env::current_dir().unwrap_or_default(),
+            _ => given.folder.clone(),
         };
         let model_base = base(&model.source);
         let weights = pick(layers, |layer| layer.weights.clone().map(Some), None);
@@ -112,7 +117,7 @@ impl Settings {
             Ok::<_, Failure>(setting)
         };
         Ok(Self {
-            places,
+            places: given.places.clone(),
             model: model.map(|text| ModelChoice::parse(&text, &model_base)),
             profile,
             weights: weights.map(|file| file.map(|file| weights_base.join(file))),
@@ -122,10 +127,15 @@ impl Settings {
             injection_tag: tag,
             any_root: pick(layers, |layer| layer.any_root, false),
             feedback: pick(layers, |layer| layer.feedback, true),
+            daemon: pick(layers, |layer| layer.daemon, true),
             workers: workers.map(|workers| workers as usize),
             queue: queue.map(|queue| queue as usize),
-            endpoints: layers.iter().flat_map(|(_, layer)| layer.endpoints.clone()).collect(),
-            api_key: env::var("CODEGREP_API_KEY").ok().map(ApiKey::from),
+            endpoints: layers
+                .iter()
+                .flat_map(|(_, layer)| layer.endpoints.clone())
+                .map(|(name, endpoint)| (name, with_key(endpoint, given)))
+                .collect(),
+            api_key: given.variables.get("CODEGREP_API_KEY").cloned().map(ApiKey::from),
             context_tokens: of_llama(
                 "llama.context_tokens",
                 |llama| llama.context_tokens,
@@ -169,6 +179,7 @@ impl Settings {
             row("injection_tag", &self.injection_tag, quoted),
             row("any_root", &self.any_root, bool::to_string),
             row("feedback", &self.feedback, bool::to_string),
+            row("daemon", &self.daemon, bool::to_string),
             row("workers", &self.workers, usize::to_string),
             row("queue", &self.queue, usize::to_string),
             row("llama.context_tokens", &self.context_tokens, optional),
@@ -200,6 +211,13 @@ impl<T> Setting<T> {
     fn as_ref(&self) -> Setting<&T> {
         Setting { value: &self.value, source: self.source.clone() }
     }
+}
+
+/// The key lies in a variable of the process that asks, not of the one that answers.
+fn with_key(mut endpoint: RemoteConfig, given: &Given) -> RemoteConfig {
+    let named = endpoint.api_key_env.as_ref().and_then(|name| given.variables.get(name));
+    endpoint.api_key = endpoint.api_key.or_else(|| named.cloned().map(ApiKey::from));
+    endpoint
 }
 
 fn pick<T>(
@@ -274,13 +292,16 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
-    fn places() -> Places {
-        Places {
+    fn given() -> Given {
+        let places = Places {
             config_file: "/c/config.toml".into(),
             models: "/m".into(),
             cache: "/k".into(),
             state: "/s".into(),
-        }
+            run: "/r".into(),
+        };
+        let (variables, folder) = (BTreeMap::new(), "/w".into());
+        Given { places, variables, folder, flags: Layer::default() }
     }
 
     #[test]
@@ -289,7 +310,7 @@ mod tests {
         let flags = Layer { max_files: Some(2), ..Layer::default() };
         let file_source = Source::File("/c/config.toml".into());
         let layers = [(file_source.clone(), file), (Source::Flag, flags)];
-        let settings = Settings::resolve(places(), &layers).unwrap();
+        let settings = Settings::resolve(&given(), &layers).unwrap();
         assert_eq!(settings.max_files, Setting { value: 2, source: Source::Flag });
         let model = ModelChoice::File("/c/m.gguf".into());
         assert_eq!(settings.model, Setting { value: model, source: file_source });
@@ -299,7 +320,7 @@ mod tests {
     #[test]
     fn a_value_out_of_range_names_its_source() {
         let bad = |layer| {
-            let failure = Settings::resolve(places(), &[(Source::Env, layer)]).unwrap_err();
+            let failure = Settings::resolve(&given(), &[(Source::Env, layer)]).unwrap_err();
             failure.message
         };
         expect!["max_files is 0 (from the environment); it must be 1 to 100"]

@@ -18,6 +18,7 @@ fn start() -> (Sender<Event>, std::thread::JoinHandle<()>) {
         models: home.join("models"),
         cache: home.join("cache"),
         state: home.join("state"),
+        run: home.join("run"),
     };
     let settings = Settings::load(places, Layer::default()).unwrap();
     super::start(Arc::new(Engines::new(settings).unwrap()))

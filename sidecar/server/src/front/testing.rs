@@ -48,6 +48,7 @@ impl Home {
             models: own.join("models"),
             cache: own.join("cache"),
             state: own.join("state"),
+            run: own.join("run"),
         };
         let layer = Layer { model: Some(model(silent.local_addr().unwrap())), ..Layer::default() };
         let settings = Settings::load(places, layer).unwrap();

@@ -255,6 +255,7 @@ mod tests {
             models: home.join("models"),
             cache: home.join("cache"),
             state: home.join("state"),
+            run: home.join("run"),
         };
         let layer = Layer { bar: Some(0.0), ..Layer::default() };
         let mut settings = Settings::load(places, layer).unwrap();

@@ -290,6 +290,7 @@ fn settings_are_shown_with_their_source() {
         injection_tag = "candidate_files"        # the built-in default
         any_root = false                         # the built-in default
         feedback = true                          # the built-in default
+        daemon = false                           # the environment
         workers = 8                              # the built-in default
         queue = 64                               # the built-in default
         llama.context_tokens = (automatic)       # the built-in default

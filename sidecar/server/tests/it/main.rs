@@ -4,6 +4,8 @@ mod agent;
 mod cancel;
 mod cli;
 mod conversation;
+#[cfg(unix)]
+mod daemon;
 mod doctor;
 mod files;
 mod hostile;

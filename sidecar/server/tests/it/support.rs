@@ -64,6 +64,7 @@ impl Repo {
             .current_dir(self.root())
             .env("HOME", self.dir.path().join("home"))
             .env("CODEGREP_HOME", self.dir.path().join("home/codegrep"))
+            .env("CODEGREP_DAEMON", "false")
             .env("RUST_BACKTRACE", "0")
             // What the ranker is how sure of is tested where it is made.
             .env("CODEGREP_BAR", "0")
