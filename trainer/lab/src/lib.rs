@@ -9,6 +9,7 @@ pub mod fit;
 pub mod jsonl;
 pub mod language;
 pub mod mine;
+pub mod reward;
 pub mod tasks;
 
 /// What is fitted, and measured.

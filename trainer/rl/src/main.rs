@@ -2,6 +2,7 @@
 
 mod eval;
 mod lexical;
+mod reward;
 
 use std::process::ExitCode;
 
@@ -21,12 +22,15 @@ enum Command {
     Eval(eval::Args),
     /// Fit the weights of the lexical engine, and write a report
     Lexical(lexical::Args),
+    /// Reward rollouts, one JSON object a line in and out
+    Reward(reward::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Eval(args) => eval::run(args),
         Command::Lexical(args) => lexical::run(args),
+        Command::Reward(args) => reward::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
