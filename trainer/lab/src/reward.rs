@@ -2,7 +2,7 @@
 //! here lie the names on the wire and the way through many rows at once.
 
 use std::borrow::Cow;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
 use codegrep_score::reward::{
     self, Ending, Iteration, LineRange, Location, Rollout, Settings, Target,
@@ -142,7 +142,8 @@ pub fn score(row: &[u8], rules: &Rules, out: &mut Vec<u8>) -> Result<(), String>
         Kind::V3 => Iteration::V3,
         Kind::Codescout => return places(&row, rules, out),
     };
-    let (files, patch) = (row.files.iter().map(clean), row.patch_files.iter().map(clean));
+    let (files, patch) =
+        (row.files.iter().map(|path| clean(path)), row.patch_files.iter().map(|path| clean(path)));
     let (files, patch_files) = (files.collect::<Vec<_>>(), patch.collect::<Vec<_>>());
     let mined = row.mined.iter().map(|mined| (clean(&mined.file), mined.weight));
     let mined = mined.collect::<Vec<_>>();
@@ -216,7 +217,7 @@ fn lines<'a>(ranges: &'a [Range<'a>]) -> Vec<LineRange<'a>> {
 }
 
 /// `./src/a.py` is `src/a.py`.
-fn clean<'a>(path: &'a Cow<'_, str>) -> &'a str {
+fn clean(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
@@ -241,7 +242,7 @@ pub fn stream(
     let mut chunk = Vec::with_capacity(CHUNK + (1 << 16));
     while !end {
         chunk.clear();
-        std::io::Read::take(&mut input, CHUNK as u64).read_to_end(&mut chunk)?;
+        input.by_ref().take(CHUNK as u64).read_to_end(&mut chunk)?;
         end = chunk.len() < CHUNK;
         if !end {
             end = input.read_until(b'\n', &mut chunk)? == 0;
