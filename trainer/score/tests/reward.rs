@@ -164,7 +164,7 @@ fn codescout_by_hand() {
     // Only imports were edited: nothing is wanted on the other levels, and nothing given.
     let imports = [place("b.py", None, None)];
     assert_eq!(codescout(&imports, &imports, &ending).reward, 1.0);
-    let zero = |truth: &[Location<'_>], ending| codescout(&truth.to_vec(), truth, &ending).reward;
+    let zero = |truth: &[Location<'_>], ending| codescout(truth, truth, &ending).reward;
     assert_eq!(zero(&[], ending), 0.0);
     assert_eq!(zero(&truth, Ending { finish_calls: 0, ..ending }), 0.0);
     assert_eq!(zero(&truth, Ending { finish_calls: 2, bonus_at: Some(4), ..ending }), 0.0);
