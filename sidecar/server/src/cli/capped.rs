@@ -5,8 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use codegrep_tree::regular;
+
 /// Of the current log, and of the old one.
-const MOST_BYTES: u64 = 4 << 20;
+pub const MOST_BYTES: u64 = 4 << 20;
 
 /// Appends to a file, and to `FILE.old` what was there before. A log that cannot be written is lost
 /// and stops nobody.
@@ -32,7 +34,8 @@ impl Capped {
     }
 
     fn reopen(&mut self) {
-        self.file = File::options().create(true).append(true).open(&self.path).ok();
+        let mut options = File::options();
+        self.file = regular::open_with(&self.path, options.create(true).append(true)).ok();
         self.size =
             self.file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |meta| meta.len());
     }

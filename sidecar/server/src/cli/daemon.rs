@@ -3,7 +3,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use super::print;
+use codegrep_tree::regular;
+
+use super::{capped, print};
 use crate::config::Places;
 use crate::daemon::{self, Ask, Reply, Status};
 use crate::failure::Failure;
@@ -86,7 +88,8 @@ fn log_file(places: &Places) -> PathBuf {
 }
 
 fn tail(file: &Path, lines: usize) -> Result<String, Failure> {
-    let text = match fs_err::read(file) {
+    // A single message may be longer than the log has room for.
+    let text = match regular::read(file, 2 * capped::MOST_BYTES) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok("no daemon has logged anything\n".into());

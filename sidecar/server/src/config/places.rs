@@ -1,5 +1,5 @@
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
 use serde::{Deserialize, Serialize};
@@ -28,13 +28,7 @@ impl Places {
             let home = std::path::absolute(PathBuf::from(home)).map_err(|error| {
                 Failure::environment(format!("CODEGREP_HOME is no usable path: {error}"))
             })?;
-            return Ok(Self {
-                config_file: home.join("config.toml"),
-                models: home.join("models"),
-                cache: home.join("cache"),
-                state: home.join("state"),
-                run: home.join("run"),
-            });
+            return Ok(Self::below(&home));
         }
         let dirs = ProjectDirs::from("", "", "codegrep").ok_or_else(|| {
             Failure::environment("this user has no home folder to keep settings and models in")
@@ -47,5 +41,16 @@ impl Places {
             state: dirs.state_dir().unwrap_or(dirs.data_dir()).to_owned(),
             run: dirs.runtime_dir().map_or_else(|| dirs.cache_dir().join("run"), PathBuf::from),
         })
+    }
+
+    /// All below one folder.
+    pub fn below(home: &Path) -> Self {
+        Self {
+            config_file: home.join("config.toml"),
+            models: home.join("models"),
+            cache: home.join("cache"),
+            state: home.join("state"),
+            run: home.join("run"),
+        }
     }
 }

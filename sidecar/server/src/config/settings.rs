@@ -26,7 +26,7 @@ pub struct Setting<T> {
 }
 
 /// What the program runs with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub places: Places,
     pub model: Setting<ModelChoice>,

@@ -13,13 +13,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 fn start() -> (Sender<Event>, std::thread::JoinHandle<()>) {
     let home = std::env::temp_dir().join("codegrep-nothing-here");
-    let places = Places {
-        config_file: home.join("config.toml"),
-        models: home.join("models"),
-        cache: home.join("cache"),
-        state: home.join("state"),
-        run: home.join("run"),
-    };
+    let places = Places::below(&home);
     let settings = Settings::load(places, Layer::default()).unwrap();
     super::start(Arc::new(Engines::new(settings).unwrap()))
 }

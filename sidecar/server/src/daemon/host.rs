@@ -146,14 +146,13 @@ impl Host {
                 refuse(&stream, format!("the daemon serves {MOST_CLIENTS} clients"), "")
             }
             Ask::Serve { front, given } => {
-                let folder = given.folder.clone();
-                let hub = match self.hubs.of(*given) {
+                let hub = match self.hubs.of(&given) {
                     Err(failure) => return refuse(&stream, failure.message, &failure.hint),
                     Ok(hub) => hub,
                 };
                 hello::say(&stream, &Reply::Serving)?;
                 let (events, engines) = (hub.events.clone(), Arc::clone(&hub.engines));
-                serve(front, stream, Service { events, engines, folder })
+                serve(front, stream, Service { events, engines, folder: given.folder })
                     .map_err(|failure| io::Error::other(failure.message))
             }
         }

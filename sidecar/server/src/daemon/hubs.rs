@@ -1,6 +1,5 @@
 //! One core with its engines for each set of settings that clients have.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -24,23 +23,21 @@ const SPARE: usize = 4;
 pub struct Hubs(Mutex<Vec<Known>>);
 
 struct Known {
-    key: Key,
+    /// When the file of weights that the settings name was written.
+    weights: Option<SystemTime>,
     hub: Arc<Hub>,
 }
-
-/// What two clients must have in common to share: what their settings come to (the folders they
-/// started in are in it only where something is relative to them), the variables that hold keys,
-/// and the files as they were when they were read.
-type Key = (String, BTreeMap<String, String>, Files);
 
 impl Hubs {
     /// The one for a client that was given this. Its settings file is read anew, so that a change
     /// holds for the next client.
-    pub fn of(&self, given: Given) -> Result<Arc<Hub>, Failure> {
-        let settings = Settings::of(&given)?;
-        let key = (format!("{settings:?}"), given.variables, written(&settings));
+    pub fn of(&self, given: &Given) -> Result<Arc<Hub>, Failure> {
+        let settings = Settings::of(given)?;
+        let weights = settings.weights.value.as_ref();
+        let weights = weights.and_then(|file| fs_err::metadata(file).ok()?.modified().ok());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = known.iter().position(|one| one.key == key) {
+        let same = |one: &Known| one.hub.engines.settings == settings && one.weights == weights;
+        if let Some(at) = known.iter().position(same) {
             let one = known.remove(at);
             let hub = Arc::clone(&one.hub);
             known.push(one);
@@ -49,7 +46,7 @@ impl Hubs {
         let engines = Arc::new(Engines::new(settings)?);
         let (events, core) = core::start(Arc::clone(&engines));
         let hub = Arc::new(Hub { events, engines, core: Mutex::new(Some(core)) });
-        known.push(Known { key, hub: Arc::clone(&hub) });
+        known.push(Known { weights, hub: Arc::clone(&hub) });
         let unused = |one: &Known| Arc::strong_count(&one.hub) == 1;
         while known.iter().filter(|one| unused(one)).count() > SPARE {
             let Some(at) = known.iter().position(unused) else { break };
@@ -72,16 +69,6 @@ impl Hubs {
             one.hub.join();
         }
     }
-}
-
-/// The settings file and the weights that it names, as they were when they were read.
-type Files = (Option<Vec<u8>>, Option<SystemTime>);
-
-fn written(settings: &Settings) -> Files {
-    let weights = settings.weights.value.as_ref();
-    let modified = weights.and_then(|file| fs_err::metadata(file).ok()?.modified().ok());
-    // Its size was held to a limit when it was read for the settings.
-    (fs_err::read(&settings.places.config_file).ok(), modified)
 }
 
 impl Hub {

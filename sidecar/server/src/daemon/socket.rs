@@ -9,6 +9,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use codegrep_tree::regular;
+
 use crate::config::Places;
 
 /// What a socket's address holds on every Unix, with room to spare.
@@ -67,11 +69,9 @@ impl Meeting {
     pub fn listen(&self) -> io::Result<Listening> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         private(&self.folder)?;
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(self.folder.join("daemon.lock"))?;
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true);
+        let lock = regular::open_with(&self.folder.join("daemon.lock"), &mut options)?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => ErrorKind::WouldBlock.into(),
             TryLockError::Error(error) => error,
@@ -174,14 +174,8 @@ mod tests {
 
     #[test]
     fn a_folder_too_deep_for_an_address_has_a_short_one() {
-        let mut places = crate::config::Places {
-            config_file: "/c".into(),
-            models: "/m".into(),
-            cache: "/k".into(),
-            state: "/s".into(),
-            run: "/r".into(),
-        };
-        assert_eq!(Meeting::of(&places).socket(), Path::new("/r/daemon.sock"));
+        let mut places = Places::below(Path::new("/h"));
+        assert_eq!(Meeting::of(&places).socket(), Path::new("/h/run/daemon.sock"));
         places.run = PathBuf::from("/").join("d".repeat(120));
         assert!(Meeting::of(&places).socket().as_os_str().len() <= LONGEST_PATH);
     }
