@@ -16,7 +16,7 @@ use std::future::Future;
 
 use serde::{Deserialize, Serialize};
 
-pub use service::Service;
+pub use service::{PROGRESS, Service};
 
 use crate::failure::Failure;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use codegrep_plugin_sdk::{ErrorKind, code};
 use codegrep_tree::{Sink, Stage};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{Engines, Event, Job, JobId, Serve};
 use crate::failure::Failure;
@@ -21,6 +21,9 @@ pub struct Service {
     pub folder: PathBuf,
 }
 
+/// Events of progress on their way to a client; what finds no room is left out.
+pub const PROGRESS: usize = 16;
+
 /// Progress of one stage is not sent more often than this.
 const THROTTLE: Duration = Duration::from_millis(100);
 
@@ -30,10 +33,14 @@ impl Service {
     pub async fn call<M: Serve>(
         &self,
         params: M::Params,
-        progress: Option<impl Fn(codegrep_tree::Event) + Send + Sync + 'static>,
+        progress: Option<mpsc::Sender<codegrep_tree::Event>>,
     ) -> Result<M::Response, Failure> {
         let open = Open { job: JobId::fresh(), events: self.events.clone(), alive: Arc::new(()) };
-        let sink = progress.map(|progress| throttled(Arc::downgrade(&open.alive), progress));
+        let sink = progress.map(|progress| {
+            throttled(Arc::downgrade(&open.alive), move |event| {
+                let _ = progress.try_send(event);
+            })
+        });
         let (reply, answer) = oneshot::channel();
         let received = Instant::now();
         let job = Job::new::<M>(open.job, params, &self.engines.settings, received, sink, reply);

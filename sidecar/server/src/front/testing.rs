@@ -1,4 +1,4 @@
-//! What the fronts' tests share: a repository and a core behind it.
+//! What the fronts' tests share: a repository with a core behind it, and the messages of a client.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::Service;
@@ -14,6 +15,25 @@ use crate::config::{Layer, Places, Settings};
 use crate::core::{self, Engines, Event};
 
 const CART: &str = "def total_price(items):\n    return sum(items)\n";
+
+/// A client that speaks JSON-RPC, whatever frames its messages.
+pub trait Peer {
+    /// Of a request.
+    fn next_id(&mut self) -> u64;
+
+    async fn send(&mut self, message: Value);
+
+    async fn notify(&mut self, method: &str, params: Value) {
+        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    /// The id under which it was sent.
+    async fn request(&mut self, method: &str, params: Value) -> u64 {
+        let id = self.next_id();
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+        id
+    }
+}
 
 /// A repository of two files, a core, and the folders that both live in.
 pub struct Home {
@@ -43,13 +63,7 @@ impl Home {
         std::fs::write(folder.join("mail.py"), "def send(): pass\n").unwrap();
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let own = dir.path().join("own");
-        let places = Places {
-            config_file: own.join("config.toml"),
-            models: own.join("models"),
-            cache: own.join("cache"),
-            state: own.join("state"),
-            run: own.join("run"),
-        };
+        let places = Places::below(&own);
         let layer = Layer { model: Some(model(silent.local_addr().unwrap())), ..Layer::default() };
         let settings = Settings::load(places, layer).unwrap();
         let engines = Arc::new(Engines::new(settings).unwrap());

@@ -250,13 +250,7 @@ mod tests {
         std::fs::create_dir(&root).unwrap();
         std::fs::write(root.join("cart.py"), "def total_price(): pass\n").unwrap();
         let home = dir.path().join("home");
-        let places = Places {
-            config_file: home.join("config.toml"),
-            models: home.join("models"),
-            cache: home.join("cache"),
-            state: home.join("state"),
-            run: home.join("run"),
-        };
+        let places = Places::below(&home);
         let layer = Layer { bar: Some(0.0), ..Layer::default() };
         let mut settings = Settings::load(places, layer).unwrap();
         settings.profile.value = "mine".into();

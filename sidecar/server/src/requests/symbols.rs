@@ -76,7 +76,9 @@ impl Serve for Symbols {
         let index = engines.ranker.store().index(&*workspace.tree, watch)?;
         let call = Call {
             name: "grep".to_owned(),
-            arguments: arguments(json!({ "pattern": escaped(query), "ignore_case": true })),
+            arguments: arguments(
+                json!({ "pattern": regex_syntax::escape(query), "ignore_case": true }),
+            ),
         };
         let limits = ToolLimits {
             grep_matches: LINES,
@@ -129,16 +131,4 @@ fn rank(name: &str, query: &str) -> Option<u8> {
         0 => Some(1),
         _ => Some(2),
     }
-}
-
-/// A pattern that matches this text alone.
-fn escaped(text: &str) -> String {
-    let mut pattern = String::new();
-    for character in text.chars() {
-        if character.is_ascii_punctuation() && character != '_' {
-            pattern.push('\\');
-        }
-        pattern.push(character);
-    }
-    pattern
 }

@@ -11,12 +11,9 @@ use tower_lsp::ls_types::{Position, ProgressToken, Range, ShowDocumentParams, Ur
 
 use super::documents::Documents;
 use crate::failure::Failure;
-use crate::front::Service;
+use crate::front::{PROGRESS, Service};
 
 pub const FIND: &str = "codegrep.find";
-
-/// Progress on its way; what finds no room is left out.
-const PROGRESS: usize = 16;
 
 /// What `codegrep.find` is given: `[text]`, `[text, options]` or `[options]`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -110,20 +107,17 @@ pub async fn find(
     token: Option<ProgressToken>,
 ) -> Result<RetrieveResponse, Failure> {
     let Some(token) = token else {
-        return service.call::<Retrieve>(request, None::<fn(_)>).await;
+        return service.call::<Retrieve>(request, None).await;
     };
     let (sender, mut events) = mpsc::channel(PROGRESS);
-    let sink = move |event: codegrep_tree::Event| {
-        let _ = sender.try_send(event.message);
-    };
     let progress = client.progress(token, "Finding files").begin().await;
-    let call = service.call::<Retrieve>(request, Some(sink));
+    let call = service.call::<Retrieve>(request, Some(sender));
     tokio::pin!(call);
     let answer = loop {
         tokio::select! {
             biased;
             answer = &mut call => break answer,
-            Some(message) = events.recv() => progress.report(message).await,
+            Some(event) = events.recv() => progress.report(event.message).await,
         }
     };
     let end = match &answer {

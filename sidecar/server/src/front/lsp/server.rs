@@ -192,11 +192,11 @@ impl LanguageServer for Backend {
         match params.command.as_str() {
             FIND => self.find(params.arguments, token).await,
             STATUS => {
-                let status = self.service.call::<IndexStatus>(self.index(), None::<fn(_)>);
+                let status = self.service.call::<IndexStatus>(self.index(), None);
                 value(status.await.map_err(error)?)
             }
             REFRESH => {
-                let status = self.service.call::<IndexRefresh>(self.index(), None::<fn(_)>);
+                let status = self.service.call::<IndexRefresh>(self.index(), None);
                 value(status.await.map_err(error)?)
             }
             other => Err(error(
@@ -216,7 +216,7 @@ impl LanguageServer for Backend {
             let open_files = state.documents.unsaved(&roots);
             (SymbolsParams { query: params.query, roots, open_files }, state.encoding)
         };
-        let found = self.service.call::<Symbols>(request, None::<fn(_)>).await.map_err(error)?;
+        let found = self.service.call::<Symbols>(request, None).await.map_err(error)?;
         Ok(Some(symbols::response(found.symbols, encoding)))
     }
 

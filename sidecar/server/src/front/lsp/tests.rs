@@ -6,7 +6,7 @@ use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
 };
 
-use crate::front::testing::Home;
+use crate::front::testing::{Home, Peer};
 
 /// An editor on the other end of a stream in memory.
 struct Editor {
@@ -16,6 +16,19 @@ struct Editor {
     next: u64,
     /// Messages that came while another was awaited.
     seen: Vec<Value>,
+}
+
+impl Peer for Editor {
+    fn next_id(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    async fn send(&mut self, message: Value) {
+        let body = message.to_string();
+        let text = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        self.output.write_all(text.as_bytes()).await.unwrap();
+    }
 }
 
 impl Editor {
@@ -39,23 +52,6 @@ impl Editor {
 
     async fn shop() -> Self {
         Self::open(Home::shop(), json!({}), json!(null)).await
-    }
-
-    async fn send(&mut self, message: Value) {
-        let body = message.to_string();
-        let text = format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        self.output.write_all(text.as_bytes()).await.unwrap();
-    }
-
-    async fn notify(&mut self, method: &str, params: Value) {
-        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
-    }
-
-    async fn request(&mut self, method: &str, params: Value) -> u64 {
-        self.next += 1;
-        let id = self.next;
-        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
-        id
     }
 
     async fn receive(&mut self) -> Value {

@@ -13,10 +13,7 @@ use tokio::sync::mpsc;
 use super::roots::Known;
 use super::tools::{self, FindFiles, Glob, Grep, Read, Tool};
 use crate::failure::Failure;
-use crate::front::Service;
-
-/// Progress on its way; what finds no room is left out.
-const PROGRESS: usize = 16;
+use crate::front::{PROGRESS, Service};
 
 const INSTRUCTIONS: &str = "CodeGrep finds the files that a task is about. At the start of a \
     task call find_files with the whole task text; go on with grep, glob and read. All tools \
@@ -47,12 +44,7 @@ impl Server {
         let request = arguments.request(&roots)?;
         let (sender, mut progress) = mpsc::channel(PROGRESS);
         let token = context.meta.get_progress_token();
-        let sink = token.as_ref().map(|_| {
-            move |event| {
-                let _ = sender.try_send(event);
-            }
-        });
-        let call = self.service.call::<T::Request>(request, sink);
+        let call = self.service.call::<T::Request>(request, token.is_some().then_some(sender));
         tokio::pin!(call);
         let mut step = 0.0;
         let answer = loop {
@@ -106,11 +98,11 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::listed()))
+        Ok(ListToolsResult::with_all_items(tools::LISTED.clone()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        tools::listed().into_iter().find(|tool| tool.name == name)
+        tools::LISTED.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 use super::roots::Roots;
-use crate::front::testing::Home;
+use crate::front::testing::{Home, Peer};
 
 /// A client on the other end of a stream in memory.
 struct Client {
@@ -15,6 +15,18 @@ struct Client {
     output: Option<WriteHalf<DuplexStream>>,
     served: tokio::task::JoinHandle<Result<(), crate::failure::Failure>>,
     next: u64,
+}
+
+impl Peer for Client {
+    fn next_id(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    async fn send(&mut self, message: Value) {
+        let line = format!("{message}\n");
+        self.output.as_mut().unwrap().write_all(line.as_bytes()).await.unwrap();
+    }
 }
 
 impl Client {
@@ -45,22 +57,6 @@ impl Client {
             "protocolVersion": version, "capabilities": capabilities, "clientInfo": info,
         });
         self.ask("initialize", params).await
-    }
-
-    async fn send(&mut self, message: Value) {
-        let line = format!("{message}\n");
-        self.output.as_mut().unwrap().write_all(line.as_bytes()).await.unwrap();
-    }
-
-    async fn notify(&mut self, method: &str, params: Value) {
-        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
-    }
-
-    async fn request(&mut self, method: &str, params: Value) -> u64 {
-        self.next += 1;
-        let id = self.next;
-        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
-        id
     }
 
     async fn receive(&mut self) -> Value {

@@ -5,7 +5,7 @@ mod glob;
 mod grep;
 mod read;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use codegrep_plugin_sdk::Method;
 use rmcp::model::{Tool as Listed, ToolAnnotations};
@@ -36,10 +36,9 @@ pub trait Tool: DeserializeOwned + JsonSchema + 'static {
     fn text(answer: &<Self::Request as Method>::Response) -> String;
 }
 
-/// What `tools/list` says.
-pub fn listed() -> Vec<Listed> {
-    vec![of::<FindFiles>(), of::<Grep>(), of::<Glob>(), of::<Read>()]
-}
+/// What `tools/list` says. Every call looks its tool up here.
+pub static LISTED: LazyLock<Vec<Listed>> =
+    LazyLock::new(|| vec![of::<FindFiles>(), of::<Grep>(), of::<Glob>(), of::<Read>()]);
 
 fn of<T: Tool>() -> Listed
 where
