@@ -1,4 +1,4 @@
-use codegrep_tree::{RepoPath, Tree, TreeError, decode, is_binary};
+use codegrep_tree::{RepoPath, Tree, TreeError, decode, is_utf16};
 use rustc_hash::FxHashMap;
 
 use crate::doc::CODE_LIMIT;
@@ -49,7 +49,7 @@ impl Source {
     /// editor shows; other bytes stay as they are.
     pub fn read(tree: &dyn Tree, path: &RepoPath) -> Result<Self, TreeError> {
         let bytes = tree.read(path, CODE_LIMIT)?.bytes;
-        Ok(Self::new(match has_wide_mark(&bytes) && !is_binary(&bytes) {
+        Ok(Self::new(match is_utf16(&bytes) {
             true => decode(&bytes).into_owned().into_bytes(),
             false => bytes,
         }))
@@ -106,10 +106,6 @@ impl Source {
         }
         found
     }
-}
-
-fn has_wide_mark(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
 #[cfg(test)]

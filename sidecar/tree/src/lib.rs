@@ -29,7 +29,7 @@ pub use forest::ForestTree;
 pub use git::{Commit, GitTree, History};
 pub use overlay::OverlayTree;
 pub use path::{PathError, RepoPath};
-pub use text::{decode, is_binary, is_unseen};
+pub use text::{decode, is_binary, is_unseen, is_utf16};
 pub use walk::reaches;
 pub use watch::{Event, Sink, Stage, Stop, Watch};
 

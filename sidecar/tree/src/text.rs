@@ -9,6 +9,11 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     utf16(bytes).is_none() && bytes[..bytes.len().min(PROBE)].contains(&0)
 }
 
+/// Whether a byte order mark says that the text is UTF-16.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    utf16(bytes).is_some()
+}
+
 /// The text of a file: UTF-8 or, with a byte order mark, UTF-16. The mark is dropped, what is
 /// invalid becomes U+FFFD. Lines and columns are those an editor shows.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {

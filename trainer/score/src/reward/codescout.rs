@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 
-use crate::retrieval::f_beta;
+use super::files::of_counts;
 
 /// A place in the code, as CodeScout's finish call names it (spec 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,9 +66,8 @@ pub fn codescout(predicted: &[Location<'_>], truth: &[Location<'_>], ending: &En
 
 fn f1<T: Eq + Hash>(predicted: impl Iterator<Item = T>, truth: impl Iterator<Item = T>) -> f64 {
     let (predicted, truth) = (predicted.collect::<HashSet<_>>(), truth.collect::<HashSet<_>>());
-    if predicted.is_empty() || truth.is_empty() {
+    if truth.is_empty() {
         return 0.0;
     }
-    let hits = predicted.intersection(&truth).count() as f64;
-    f_beta(hits / predicted.len() as f64, hits / truth.len() as f64, 1.0)
+    of_counts(predicted.intersection(&truth).count(), predicted.len(), truth.len(), 1.0)
 }
